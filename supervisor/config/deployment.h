@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/units.h"
+
+// The deployment as plain, fully validated values: after the parser nothing in the program sees
+// YAML. Defaults stand beside the fields. Paths are absolute, names unique, references resolved,
+// sizes within their ranges.
+namespace cohost::supervisor {
+
+enum class Runtime { kNative, kDotnet };
+enum class LoadClass { kLatency, kSteady, kBursty, kBatch, kIdle };
+enum class Strategy { kLoadProfile, kDeclared };
+enum class Instances { kOne, kAll };
+
+// Where a service listens, or the host's own endpoints.
+struct Address {
+  enum class Kind { kTcp, kUnix };
+  Kind kind = Kind::kTcp;
+  // As a person reads it: "http://127.0.0.1:8101", "http://[::1]:80", "http+unix:/run/x.sock".
+  std::string text;
+  // kTcp: numeric IPv4 or IPv6 without brackets ("0.0.0.0", "::" must be written to be meant), and
+  // the port.
+  std::string host;
+  uint16_t port = 0;
+  // kUnix: at most 107 bytes.
+  std::string path;
+  mode_t mode = 0600;
+  std::optional<std::string> owner;  // user name; unset: the group's user
+  // Accept queue length asked for; the kernel caps it at net.core.somaxconn.
+  int backlog = 1024;
+
+  // Same socket, whatever the text: key of a listener.
+  std::string Key() const;
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+struct LoadProfile {
+  LoadClass load_class = LoadClass::kSteady;
+  double requests_per_second = 1;
+  // In cores, inside the peak hours (a tenth outside of them).
+  double cpu = 0.01;
+  Bytes memory = MiB(4);
+  // Unset: all day.
+  std::optional<HoursOfDay> peak;
+  friend bool operator==(const LoadProfile&, const LoadProfile&) = default;
+};
+
+struct ServiceLimits {
+  uint32_t concurrency = 64;
+  uint32_t queue = 256;
+  absl::Duration request_timeout = absl::Seconds(30);
+  uint32_t connections = 1024;
+  Bytes header_size = KiB(16);
+  Bytes body_size = MiB(8);
+  absl::Duration header_timeout = absl::Seconds(10);
+  absl::Duration io_timeout = absl::Seconds(30);
+  absl::Duration idle_timeout = absl::Seconds(75);
+  Bytes memory;  // of the SDK's alloc; 0: no limit
+  friend bool operator==(const ServiceLimits&, const ServiceLimits&) = default;
+};
+
+struct ServiceHealth {
+  // Empty: only the module's own health callback.
+  std::string path;
+  absl::Duration interval = absl::Seconds(5);
+  absl::Duration timeout = absl::Seconds(5);
+  friend bool operator==(const ServiceHealth&, const ServiceHealth&) = default;
+};
+
+// A flattened setting. `value` still holds its ${...} references.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+struct Service {
+  std::string name;  // [A-Za-z0-9_][A-Za-z0-9_.-]{0,62}
+  std::string description;
+  Runtime runtime = Runtime::kNative;
+  std::string module;                              // kNative: absolute path of the shared object
+  std::map<std::string, std::string> data_images;  // name the module asks for -> absolute path
+  std::vector<Address> listen;                     // at least one
+  std::optional<std::string> group;                // names its group
+  LoadProfile load;
+  ServiceLimits limits;
+  ServiceHealth health;
+  std::vector<std::string> warmup;  // targets, each begins with "/"
+  Settings settings;
+  Instances instances = Instances::kAll;
+  bool overlap = true;
+  bool access_log = false;
+  friend bool operator==(const Service&, const Service&) = default;
+};
+
+struct GroupIdentity {
+  // Empty: "cohost" when started as root and that user exists, else the starting user.
+  std::string user;
+  std::vector<std::string> supplementary_groups;
+  friend bool operator==(const GroupIdentity&, const GroupIdentity&) = default;
+};
+
+struct GroupLimits {
+  Bytes memory;        // cgroup backstop; 0: none
+  double cpu = 0;      // cores; 0: none
+  uint32_t tasks = 0;  // 0: none
+  uint32_t open_files = 65536;
+  friend bool operator==(const GroupLimits&, const GroupLimits&) = default;
+};
+
+struct GroupPolicy {
+  uint32_t workers = 1;  // slots
+  GroupIdentity identity;
+  GroupLimits limits;
+  absl::Duration drain_timeout = absl::Seconds(30);
+  absl::Duration stop_timeout = absl::Seconds(10);
+  absl::Duration health_interval = absl::Seconds(5);
+  absl::Duration start_timeout = absl::Seconds(60);
+  Bytes log_size = MiB(10);  // of a worker's log file before it is rotated
+  uint32_t log_files = 4;    // kept, the current one included
+  friend bool operator==(const GroupPolicy&, const GroupPolicy&) = default;
+};
+
+struct Group {
+  std::string name;
+  // Services of these classes that name no group come here (strategy load_profile).
+  std::vector<LoadClass> match;
+  GroupPolicy policy;
+  friend bool operator==(const Group&, const Group&) = default;
+};
+
+struct Grouping {
+  Strategy strategy = Strategy::kLoadProfile;
+  uint32_t max_services_per_worker = 16;
+  Bytes worker_memory = MiB(256);
+  double worker_cpu = 1.0;
+  friend bool operator==(const Grouping&, const Grouping&) = default;
+};
+
+struct Host {
+  std::string runtime_dir = "/run/cohost";
+  std::string state_dir = "/var/lib/cohost";
+  Address admin;                   // unix only; default: admin.sock in runtime_dir
+  std::optional<Address> metrics;  // unset: no endpoint
+  friend bool operator==(const Host&, const Host&) = default;
+};
+
+struct Deployment {
+  Host host;
+  Grouping grouping;
+  std::vector<Group> groups;
+  // Policy of groups that placement derives.
+  GroupPolicy group_defaults;
+  std::vector<Service> services;
+  friend bool operator==(const Deployment&, const Deployment&) = default;
+};
+
+}  // namespace cohost::supervisor
