@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "supervisor/config/deployment.h"
+#include "supervisor/listen/listener.h"
+#include "supervisor/process/process_launcher.h"
+
+namespace cohost::supervisor {
+
+// An address that should be open, with the user that owns a unix socket which names none.
+struct WantedListener {
+  Address address;
+  std::optional<uid_t> default_owner;
+};
+
+// All listening sockets of the host, by Address::Key(). A change is prepared (may fail, changes
+// nothing that anybody sees) and then committed (cannot fail). Each listener is held by the keeper
+// as "listener/<key>" from its commit on, so the next supervisor gets the same sockets. Loop thread
+// only; the holder outlives the set. Ending the set closes this process's duplicates and removes no
+// socket file: sockets outlive the supervisor. Close() is the orderly end.
+class ListenerSet {
+ public:
+  // A prepared change: the listeners that were not there before.
+  class Change {
+   public:
+    Change(Change&&) = default;
+    Change& operator=(Change&&) = default;
+    // Undoes what was opened: an uncommitted change leaves no socket file behind.
+    ~Change();
+
+   private:
+    friend class ListenerSet;
+    Change() = default;
+    std::map<std::string, Listener> opened_;
+    // Listeners that stay, by key, as they are wanted now.
+    std::map<std::string, WantedListener> kept_;
+  };
+
+  explicit ListenerSet(DescriptorHolder& holder);
+  ListenerSet(const ListenerSet&) = delete;
+  ListenerSet& operator=(const ListenerSet&) = delete;
+
+  // Gives the set what an earlier supervisor ("listener/<key>") or the service manager
+  // ("activation/N") opened. A wanted address that one of them fits uses it instead of opening.
+  void Inherit(std::vector<HeldEntry> entries);
+
+  // Opens every wanted address that is not present. On failure names each address that could not be
+  // opened, in one message.
+  absl::StatusOr<Change> Prepare(const std::vector<WantedListener>& wanted);
+
+  // What a commit did.
+  struct Outcome {
+    std::vector<std::string> opened;
+    std::vector<std::string> closed;
+    // Changed modes, owners and backlogs that could not be applied, and what the keeper refused.
+    std::vector<std::string> remarks;
+  };
+  // Makes the prepared listeners present, applies changed modes, owners and backlogs to those that
+  // stay, and closes those that are not wanted. Inherited entries that nobody wanted are released.
+  Outcome Commit(Change change);
+
+  // Closes everything, removes our socket files and releases what the keeper holds.
+  void Close();
+
+  // Null when absent; valid until the next Commit.
+  const Listener* Find(const std::string& key) const;
+  const std::map<std::string, Listener>& listeners() const { return present_; }
+
+ private:
+  absl::StatusOr<Listener> AdoptOrOpen(const WantedListener& wanted, Change& change);
+  void Drop(const std::string& key, const Listener& listener);
+
+  // Set in the constructor, never changed.
+  DescriptorHolder& holder_;
+  // Loop thread only.
+  std::map<std::string, Listener> present_;
+  std::vector<HeldEntry> adoptable_;
+};
+
+}  // namespace cohost::supervisor
