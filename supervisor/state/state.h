@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "supervisor/placement/placement.h"
+
+namespace cohost::supervisor {
+
+// One line of history; the fields are those of cohost.admin.v1.Event.
+struct StateEvent {
+  uint64_t id = 0;  // given by AppendEvent
+  uint64_t cause_id = 0;
+  absl::Time time;
+  std::string kind;
+  std::string group;
+  std::optional<uint32_t> slot;
+  uint32_t generation = 0;
+  std::string service;
+  std::string from;
+  std::string to;
+  std::string message;
+  std::optional<uid_t> uid;
+  friend bool operator==(const StateEvent&, const StateEvent&) = default;
+};
+
+// One applied deployment.
+struct StateRevision {
+  uint64_t revision = 0;
+  // As applied, secrets unresolved.
+  std::string deployment;
+  absl::Time applied;
+  std::optional<uid_t> uid;
+  friend bool operator==(const StateRevision&, const StateRevision&) = default;
+};
+
+struct OperatorStop {
+  absl::Time time;
+  std::optional<uid_t> uid;
+  friend bool operator==(const OperatorStop&, const OperatorStop&) = default;
+};
+
+// Numbers of services in segments and ledger.
+struct ServiceIds {
+  std::map<std::string, uint64_t> ids;
+  // Never given back: a service that is removed and comes again gets a new number.
+  uint64_t next = 1;
+
+  // The service's number, a new one when it has none.
+  uint64_t Assign(const std::string& service) {
+    const auto [it, added] = ids.try_emplace(service, next);
+    if (added) ++next;
+    return it->second;
+  }
+  friend bool operator==(const ServiceIds&, const ServiceIds&) = default;
+};
+
+// Everything that a start needs, as plain values.
+struct StateSnapshot {
+  std::string instance;  // 32 hexadecimal digits, made with the file
+  std::optional<StateRevision> revision;
+  PlacementRecord placement;
+  ServiceIds service_ids;
+  std::map<std::string, OperatorStop> operator_stops;
+  // Of events, so that ids rise over restarts.
+  uint64_t next_event_id = 1;
+};
+
+// What outlives the supervisor: revisions, placement, service numbers, operators' stops and events,
+// in a SQLite file (format: database.h) that only a thread of this class touches. The rest of the
+// program never waits for the disk: writes are posted. Thread-safe; made for the loop thread.
+//
+// Durable writes are on the disk when their `done` runs; history (events) is written in order, may
+// lose its last moments in a power cut, and is dropped and counted when the disk is slower than the
+// events. When the file turns out to be damaged it is set aside under another name and a new one
+// gets everything that is known. Where there is no writable file the state lives in memory and says
+// so.
+class State {
+ public:
+  // Runs on the state thread (or, when nothing could be queued, inside the call): post to the loop
+  // there, do not block.
+  using Done = std::function<void(absl::Status)>;
+  using EventsDone = std::function<void(absl::StatusOr<std::vector<StateEvent>>)>;
+  // One line about something an operator should know (a file set aside, history dropped, a failed
+  // write of history). Runs on the state thread.
+  using Notice = std::function<void(std::string)>;
+
+  struct Options {
+    // Absolute; empty: in memory only, for tests.
+    std::string path;
+    size_t max_events = 100'000;  // older ones are deleted
+    size_t max_revisions = 1'000;
+    size_t max_queued_events = 4'096;
+    Notice notice;
+  };
+  struct Opened {
+    std::unique_ptr<State> state;
+    StateSnapshot snapshot;
+    // What was wrong with the file, one line each; empty when nothing was.
+    std::vector<std::string> notices;
+  };
+
+  // Reads the file in the calling thread. Always succeeds: a file that cannot be used is set aside.
+  static Opened Open(Options options);
+
+  // Flushes for at most two seconds; call Close to choose.
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  // Durable, and one transaction: what the applied deployment led to. RESOURCE_EXHAUSTED (at once)
+  // when more than 256 durable writes wait.
+  void SaveDeployment(StateRevision revision, PlacementRecord placement, ServiceIds service_ids,
+                      Done done);
+  void SaveOperatorStop(std::string service, OperatorStop stop, Done done);
+  void ClearOperatorStop(std::string service, Done done);
+
+  // Returns the event's id, which is greater than all before, also those of earlier processes.
+  uint64_t AppendEvent(StateEvent event);
+  // Oldest first, at most `limit`. Sees every event that was appended before.
+  void ReadEventsAfter(uint64_t id, size_t limit, EventsDone done);
+  // The last `count`, oldest first.
+  void ReadLastEvents(size_t count, EventsDone done);
+
+  // Events lost because the queue was full, since the start.
+  uint64_t dropped_events() const;
+
+  // Takes nothing new, writes what is queued and ends the thread. DEADLINE_EXCEEDED when the disk
+  // is slower than `limit`; then the thread is left to end by itself. The second call does nothing.
+  absl::Status Close(absl::Duration limit);
+
+ private:
+  class Core;
+  explicit State(std::shared_ptr<Core> core);
+
+  // Shared with the thread, which may outlive this object when the disk hangs.
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace cohost::supervisor
