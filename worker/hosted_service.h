@@ -54,7 +54,8 @@ class HostedService {
 
   // I/O thread. The exchange has ended without its answer (CancelReason) or with it (nullptr): the
   // runtime forgets its handle and, when cancelled, tells the service. Called once for every
-  // exchange that Handle got.
+  // exchange that Handle got. With kPool and kSerial a cancelled exchange's Ended may come while
+  // Handle runs, and even before Handle's first instruction on its thread.
   virtual void Ended(Exchange& exchange, const CancelReason* cancelled) = 0;
 
   // I/O thread. No new requests will come; `done` when the service has finished its own work, or
