@@ -33,7 +33,7 @@
 //      128  24 n  index: per record
 //                    0  8  offset of the key
 //                    8  8  offset of the value, a multiple of 8
-//                   16  4  length of the key
+//                   16  4  length of the key, at most 65535
 //                   20  4  length of the value
 //             ..  keys, one after the other in the order of the index, then zeros up to a multiple
 //             of 8
@@ -55,6 +55,7 @@
 #define COHOST_DATA_IMAGE_VERSION 1u
 #define COHOST_DATA_IMAGE_HEADER_SIZE 128u
 #define COHOST_DATA_IMAGE_ENTRY_SIZE 24u
+#define COHOST_DATA_IMAGE_MAX_KEY 65535u
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "data images are read in place and are little endian"

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/data_image.h"
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/data_image_builder.h"
+#include "gtest/gtest.h"
+#include "tests/base/data_image_in_c.h"
+
+namespace cohost {
+namespace {
+
+std::string Fruit() {
+  DataImageBuilder builder("fruit");
+  builder.Add("pear", "green");
+  builder.Add("apple", "red");
+  builder.Add("apricot", "orange");
+  builder.Add("", "nothing");
+  builder.Add("fig", "");
+  return *builder.Build();
+}
+
+template <typename Number>
+std::string With(std::string file, size_t offset, Number number) {
+  std::memcpy(file.data() + offset, &number, sizeof number);
+  return file;
+}
+
+std::string ProblemOf(const std::string& file) {
+  const char* problem = nullptr;
+  const bool opened = DataImage::Open(file, &problem).has_value();
+  EXPECT_EQ(opened, problem == nullptr);
+  return problem == nullptr ? "" : problem;
+}
+
+TEST(DataImage, FindsEveryRecordAndNoOther) {
+  const std::string file = Fruit();
+  const auto image = DataImage::Open(file);
+  ASSERT_TRUE(image.has_value());
+  EXPECT_EQ(image->size(), 5u);
+  EXPECT_EQ(image->name(), "fruit");
+  EXPECT_EQ(image->Find("pear"), "green");
+  EXPECT_EQ(image->Find("apple"), "red");
+  EXPECT_EQ(image->Find("apricot"), "orange");
+  EXPECT_EQ(image->Find(""), "nothing");
+  EXPECT_EQ(image->Find("fig"), "");
+  EXPECT_EQ(image->Find("appl"), std::nullopt);
+  EXPECT_EQ(image->Find("apples"), std::nullopt);
+  EXPECT_EQ(image->Find("zebra"), std::nullopt);
+}
+
+TEST(DataImage, IteratesInOrderOfKeys) {
+  const std::string file = Fruit();
+  const auto image = DataImage::Open(file);
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < image->size(); ++i) keys.emplace_back(image->At(i)->key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"", "apple", "apricot", "fig", "pear"}));
+  EXPECT_FALSE(image->At(5).has_value());
+}
+
+TEST(DataImage, PrefixesAreRanges) {
+  const std::string file = Fruit();
+  const auto image = DataImage::Open(file);
+  const auto ap = image->WithPrefix("ap");
+  EXPECT_EQ(ap.begin, 1u);
+  EXPECT_EQ(ap.end, 3u);
+  EXPECT_EQ(image->WithPrefix("apricots").size(), 0u);
+  EXPECT_EQ(image->WithPrefix("").size(), 5u);
+  EXPECT_EQ(image->WithPrefix("pear").size(), 1u);
+}
+
+TEST(DataImage, ValuesAreAlignedForNumbers) {
+  const std::string file = Fruit();
+  const auto image = DataImage::Open(file);
+  for (uint64_t i = 0; i < image->size(); ++i) {
+    EXPECT_EQ(static_cast<size_t>(image->At(i)->value.data() - file.data()) % 8, 0u);
+  }
+}
+
+TEST(DataImage, EmptyImageHasNoRecords) {
+  const std::string file = *DataImageBuilder("").Build();
+  const auto image = DataImage::Open(file);
+  ASSERT_TRUE(image.has_value());
+  EXPECT_TRUE(image->empty());
+  EXPECT_EQ(image->Find("a"), std::nullopt);
+  EXPECT_EQ(image->WithPrefix("").size(), 0u);
+  EXPECT_EQ(DataImage().Find("a"), std::nullopt);
+}
+
+TEST(DataImage, RefusesEveryTruncation) {
+  const std::string file = Fruit();
+  for (size_t length = 0; length < file.size(); ++length) {
+    EXPECT_FALSE(DataImage::Open(std::string_view(file).substr(0, length)).has_value()) << length;
+  }
+  EXPECT_EQ(ProblemOf(file + "x"), "data image with a wrong length");
+}
+
+TEST(DataImage, RefusesWrongHeaders) {
+  const std::string file = Fruit();
+  EXPECT_EQ(ProblemOf(With<char>(file, 0, 'X')), "not a data image");
+  EXPECT_EQ(ProblemOf(With<uint32_t>(file, 8, 2)), "data image of another format version");
+  EXPECT_EQ(ProblemOf(With<uint32_t>(file, 12, 64)), "data image with a wrong header size");
+  EXPECT_EQ(ProblemOf(With<uint64_t>(file, 24, ~0ull)), "data image with more records than bytes");
+  EXPECT_EQ(ProblemOf(With<uint64_t>(file, 24, 4)), "data image with wrong table offsets");
+  EXPECT_EQ(ProblemOf(With<uint64_t>(file, 32, 0)), "data image with wrong table offsets");
+  EXPECT_EQ(ProblemOf(With<uint64_t>(file, 48, ~0ull)), "data image with wrong table offsets");
+  EXPECT_EQ(ProblemOf(With<uint64_t>(file, 48, file.size() + 8)),
+            "data image with wrong table offsets");
+}
+
+TEST(DataImage, AnswersHostileRecordsAsAbsent) {
+  const std::string good = Fruit();
+  for (const size_t field : {0, 8}) {
+    const std::string file = With<uint64_t>(good, 128 + 3 * 24 + field, ~0ull - 2);
+    EXPECT_FALSE(DataImage::Open(file)->At(3).has_value()) << field;
+  }
+  for (const size_t field : {16, 20}) {
+    const std::string file = With<uint32_t>(good, 128 + 3 * 24 + field, ~0u);
+    EXPECT_FALSE(DataImage::Open(file)->At(3).has_value()) << field;
+    EXPECT_EQ(DataImage::Open(file)->Find("fig"), std::nullopt);
+  }
+}
+
+// Under the address sanitizer a read outside of the exactly sized buffer ends the test.
+TEST(DataImage, SurvivesDamagedBytesAnywhere) {
+  const std::string good = Fruit();
+  std::mt19937 random(1);
+  size_t opened = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<char> file(good.begin(), good.end());
+    for (int i = 0; i < 4; ++i) file[random() % file.size()] = static_cast<char>(random());
+    const auto image = DataImage::Open({file.data(), file.size()});
+    if (!image.has_value()) continue;
+    ++opened;
+    size_t bytes = 0;
+    for (uint64_t i = 0; i < image->size(); ++i) {
+      if (const auto record = image->At(i)) bytes += std::string(record->value).size();
+    }
+    EXPECT_LT(bytes, 6 * file.size());
+    EXPECT_LE(image->WithPrefix("ap").end, image->size());
+    (void)image->Find("fig");  // any answer is right, the search has to end
+  }
+  EXPECT_GT(opened, 100u);
+}
+
+TEST(DataImage, ReadsTheSameFromC) {
+  const std::string file = Fruit();
+  EXPECT_EQ(std::string(1, cohost_test_first_byte_in_c(file.data(), file.size(), "apricot")), "o");
+  EXPECT_EQ(cohost_test_first_byte_in_c(file.data(), file.size(), "grape"), 0);
+  EXPECT_EQ(cohost_test_first_byte_in_c(file.data(), 100, "apricot"), -1);
+}
+
+}  // namespace
+}  // namespace cohost
