@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "supervisor/pool/pool_parts.h"
+#include "supervisor/pool/pool_target.h"
+#include "supervisor/pool/worker.h"
+#include "supervisor/pool/worker_log.h"
+#include "supervisor/snapshot.h"
+
+namespace cohost::supervisor {
+
+// What groups and slots ask of the pool: everything that reaches beyond one group.
+class GroupHost {
+ public:
+  virtual ~GroupHost() = default;
+  // Whether a group that no longer wants a service may take it from its workers: where it is wanted
+  // now, it is ready.
+  virtual bool MayRemove(const std::string& group, uint64_t service_id) const = 0;
+  // False while another copy lives that this service cannot have beside it.
+  virtual bool MayAssign(const std::string& group, const ServiceTarget& service) const = 0;
+  // Most workers miss their probes together.
+  virtual bool IsOverloaded() const = 0;
+  virtual void RearmSiblings(const Generation& gone) = 0;
+  // `segment` may be null: nothing was counted.
+  virtual void FoldAndRelease(const GenerationId& id, SegmentReader* segment) = 0;
+  virtual void CountRestart(const GenerationId& id, RecycleReason reason) = 0;
+  // The newest generation of the slot that is in the ledger.
+  virtual uint32_t LastGeneration(const std::string& group, uint32_t slot) const = 0;
+  // Somebody should converge; soon, never inside the call.
+  virtual void Changed() = 0;
+};
+
+// One slot of a group: the worker that serves, the one that will replace it, and those that finish
+// what they have. Converge is called whenever something changed, looks at all of it, and takes the
+// next steps. Loop thread only.
+class Slot final : public WorkerHost {
+ public:
+  // Generations beyond the serving and the starting one; a further one costs the oldest its drain.
+  static constexpr size_t kMaxRetired = 2;
+
+  Slot(const PoolParts& parts, GroupHost& host, const GroupTarget& target, uint32_t number);
+  ~Slot() override;
+
+  void SetTarget(const GroupTarget& target);
+  // The slot or its group is not wanted any more; it ends when its services may go.
+  void Abandon() { wanted_ = false; }
+
+  // `may_replace`: no other slot of the group is being replaced. Returns whether this one is.
+  bool Converge(bool may_replace);
+  // Nothing lives in it and nothing is going to.
+  bool empty() const;
+  bool settled() const;
+  bool replacing() const;
+
+  absl::Status Adopt(const GenerationId& id, HeldEntry entry, pid_t pid);
+  // False when there is no such generation here.
+  bool HandleExit(const GenerationId& id, const ExitRecord& record);
+  // `done` gets whether a new generation serves.
+  void Recycle(RecycleReason reason, std::function<void(bool)> done);
+  void RetryService(uint64_t service_id);
+  // Everything ends: drain at most `limit`, then stop.
+  void End(absl::Duration limit);
+  void CheckLog();
+
+  uint32_t number() const { return number_; }
+  // Every worker with a process, the oldest first.
+  std::vector<Worker*> Workers() const;
+  bool Wants(uint64_t service_id) const;
+  bool Serves(uint64_t service_id) const;
+  // Hosted by a worker that finishes, or, with `stuck_only`, by one that cannot be stopped.
+  bool Retains(uint64_t service_id, bool stuck_only) const;
+  void FillSnapshot(HostSnapshot& snapshot, const std::array<uint64_t, kRecycleReasons>& restarts);
+  // Why a service that should be here is not; empty: no reason known.
+  std::string FailureOf(uint64_t service_id) const;
+
+  // WorkerHost
+  GenerationId NextGeneration(RecycleReason reason) override;
+  GenerationRecord NextRecord(RecycleReason reason) override;
+  const GroupTarget& target() const override { return target_; }
+  int log_file() override;
+  void OnGenerationEnded(Generation& generation, const ExitRecord* record, bool asked_for) override;
+  void WorkerChanged() override { host_.Changed(); }
+  bool IsOverloaded() const override { return host_.IsOverloaded(); }
+  void RearmSiblings(const Generation& generation) override { host_.RearmSiblings(generation); }
+
+ private:
+  using Services = std::vector<std::shared_ptr<const ServiceTarget>>;
+
+  void DropEnded();
+  void Promote();
+  bool Acceptable(std::string& why) const;
+  void Reject(const std::string& why);
+  void Retire(std::unique_ptr<Worker> worker, absl::Duration drain_timeout);
+  void EndUnwanted();
+  Services WantedFor(const Worker& worker) const;
+  bool IsCurrent(const Worker& worker, RecycleReason& reason) const;
+  RecycleReason ReplaceReason() const;
+  bool Overlaps() const;
+  void Replace(RecycleReason reason);
+  void Begin(RecycleReason reason);
+  void Blame(Generation& generation, const ExitRecord& record);
+  void FinishRecycle(bool served);
+  void Tell(const std::string& kind, uint32_t generation, const std::string& message);
+  std::unique_ptr<Worker> MakeWorker();
+  WorkerView View(const Worker& worker) const;
+
+  // Set in the constructor, never changed.
+  const PoolParts& parts_;
+  GroupHost& host_;
+  const uint32_t number_;
+  const WorkerLog log_;
+  // Loop thread only.
+  GroupTarget target_;
+  bool wanted_ = true;
+  bool ending_ = false;
+  uint32_t last_generation_ = 0;
+  std::unique_ptr<Worker> serving_;                   // or starting, while nothing else is
+  std::unique_ptr<Worker> incoming_;                  // prepared while serving_ serves
+  std::vector<std::unique_ptr<Worker>> retired_;      // the oldest first
+  RecycleReason next_reason_ = RecycleReason::kNone;  // of a stop-then-start replacement
+  RecycleReason asked_ = RecycleReason::kNone;        // a recycle that was asked for
+  std::vector<std::function<void(bool)>> recycled_;
+  RestartBackoff reject_backoff_;
+  Timer reject_timer_;  // runs: no replacement is tried
+  struct Strike {
+    uint64_t revision = 0;
+    bool blamed = false;
+  };
+  std::map<uint64_t, Strike> strikes_;
+  std::string last_exit_;
+  UniqueFd log_file_;
+  bool log_told_ = false;
+};
+
+}  // namespace cohost::supervisor
