@@ -8,9 +8,9 @@ BUILD_PACKAGES=(
   libboost1.81-dev libsqlite3-dev libcli11-dev libjemalloc-dev libssl-dev libcap-dev)
 EXAMPLE_PACKAGES=(
   iso-codes tzdata unicode-data ieee-data media-types netbase wamerican wbritish wfrench wngerman witalian
-  wspanish wportuguese wdutch wswedish wdanish wpolish hey)
+  wspanish wportuguese wswedish curl hey)
 TEST_PACKAGES=(
-  prometheus shellcheck iproute2 procps curl clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev)
+  prometheus shellcheck iproute2 procps clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev)
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "error: $*"; exit 2; }

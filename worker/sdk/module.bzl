@@ -15,6 +15,8 @@ _RUNTIME_LINKOPTS = [
 ]
 
 _LINKOPTS = [
+    # gold, which Bazel takes by default, cannot pack relative relocations.
+    "-fuse-ld=bfd",
     "-Wl,-Bsymbolic",
     "-Wl,-z,pack-relative-relocs",
     "-Wl,-z,defs",
@@ -39,6 +41,8 @@ def cohost_module(name, srcs, deps = [], copts = [], linkopts = [], **kwargs):
         copts = _COPTS + copts,
         linkopts = _LINKOPTS + _RUNTIME_LINKOPTS + linkopts,
         additional_linker_inputs = ["//worker/sdk:module.lds"],
+        # The other linker does not know --start-lib.
+        features = ["-supports_start_end_lib"],
         linkshared = True,
         deps = deps + ["//worker/sdk:cohost_cc"],
         **kwargs
