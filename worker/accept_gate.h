@@ -17,7 +17,7 @@ class AcceptGate {
   // The accept thread found no room. It looks again after this, so that a connection that ends
   // between the two is not missed.
   void WaitForRoom() { waiting_.store(true); }
-  // One connection less. True when the accept thread waits for that: call Acceptor::Resume.
+  // One connection less. True when the accept thread waits for that: call Acceptor::NoteRoom.
   [[nodiscard]] bool TakeAway() {
     open_.fetch_sub(1);
     return waiting_.load(std::memory_order_relaxed) && waiting_.exchange(false);

@@ -73,8 +73,9 @@ class Acceptor {
   void RemoveService(uint64_t service_id, std::function<void()> done);
   // Stops and continues accepting for a service, keeping its listeners.
   void Pause(uint64_t service_id);
-  // Also called when a service that had no room has it again.
   void Resume(uint64_t service_id);
+  // A service that had no room has some: its gate said so at TakeAway.
+  void NoteRoom(uint64_t service_id);
   // Takes every active listener out of epoll and adds it again: when a sibling died after it was
   // woken and before it accepted, this worker is woken for what waits.
   void Rearm();
@@ -111,7 +112,6 @@ class Acceptor {
 
   Mutex mutex_;
   std::vector<std::function<void(Loop&)>> commands_ ABSL_GUARDED_BY(mutex_);
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cohost::worker

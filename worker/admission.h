@@ -22,10 +22,8 @@ class AdmissionList;
 // on the I/O thread.
 class AdmittedExchange : public Exchange, public InboxItem {
  public:
-  // Whether HostedService::Handle has been called for it and has not returned, or waits for a pool
-  // thread.
-  bool call_pending() const { return call_pending_; }
-  bool admitted() const { return place_ != Place::kNone; }
+  // To be called by OnLoop: takes note of a call to Handle that has returned.
+  void NoteCall();
 
  protected:
   // The service has no room for it, now or after having waited: to be answered 503.
@@ -41,7 +39,8 @@ class AdmittedExchange : public Exchange, public InboxItem {
 
   // I/O thread only.
   Place place_ = Place::kNone;
-  bool call_pending_ = false;
+  bool call_pending_ = false;       // Handle runs or waits for a pool thread
+  Admission* admission_ = nullptr;  // while it has a place or a pending call
   AdmittedExchange* previous_ = nullptr;
   AdmittedExchange* next_ = nullptr;
   SteadyTime since_;  // began to wait, or to work without waiting for its client
@@ -89,20 +88,22 @@ class Admission {
   void End(AdmittedExchange& exchange, const CancelReason* cancelled);
   // The service waits for the exchange's client, or no longer: that time is not the service's.
   void SetClientWaits(AdmittedExchange& exchange, bool waits);
-  // To be called by the exchange's OnLoop: takes note of a call that has returned.
-  void NoteCall(AdmittedExchange& exchange);
-
   uint32_t active() const { return active_; }
   uint32_t queued() const { return queued_count_; }
   // Calls that have not returned, of ended exchanges too.
   uint32_t calls() const { return calls_; }
 
  private:
-  void Begin(std::shared_ptr<AdmittedExchange> exchange);
+  friend class AdmittedExchange;
+
+  void Begin(std::shared_ptr<AdmittedExchange> exchange, SteadyTime since);
   bool PostCall(const std::shared_ptr<AdmittedExchange>& exchange);
+  void FinishCall(AdmittedExchange& exchange);
   void Leave(AdmittedExchange& exchange);
+  std::shared_ptr<AdmittedExchange> TakeQueued(AdmittedExchange& exchange);
   void StartQueued();
-  void Publish();
+  void PublishWork();
+  void PublishQueue();
 
   // Set in the constructor, never changed.
   ServiceRow& row_;

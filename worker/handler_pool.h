@@ -59,9 +59,10 @@ class HandlerPool {
   struct Thread;
 
   void Run(Thread& self);
+  // False when the calling thread is to end.
+  bool WaitForTask() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AddThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Joins threads that have ended by themselves.
-  void Reap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Join(const std::vector<std::unique_ptr<Thread>>& threads);
 
   // Set in the constructor, never changed.
   ThreadSlots& slots_;
@@ -72,7 +73,10 @@ class HandlerPool {
   CondVar changed_;
   std::deque<Task> queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Thread>> threads_ ABSL_GUARDED_BY(mutex_);
-  uint32_t alive_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Threads that take no more tasks and are to be joined.
+  std::vector<std::unique_ptr<Thread>> ended_ ABSL_GUARDED_BY(mutex_);
+  uint32_t alive_ ABSL_GUARDED_BY(mutex_) = 0;   // will take further tasks
+  uint32_t ending_ ABSL_GUARDED_BY(mutex_) = 0;  // will not, and still run
   uint32_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -41,8 +42,8 @@ struct ServiceGauges {
 };
 
 // One service of this worker: its description, its row of the segment, its runtime's object, and
-// what is between connections and that object. I/O thread only, apart from gate(). Made, changed
-// and destroyed by the ServiceTable.
+// what is between connections and that object. I/O thread only, apart from gate(), state() and
+// draining(). Made, changed and destroyed by the ServiceTable.
 class ServiceEntry {
  public:
   ServiceEntry(ServiceDescription description, ServiceRow& row, uint32_t row_index,
@@ -66,8 +67,8 @@ class ServiceEntry {
   HostedService* hosted() { return hosted_.get(); }
   Admission& admission() { return admission_; }
   const std::shared_ptr<AcceptGate>& gate() const { return gate_; }
-  RowState state() const { return state_; }
-  bool draining() const { return state_ == RowState::kDraining; }
+  RowState state() const { return state_.load(std::memory_order_relaxed); }
+  bool draining() const { return state() == RowState::kDraining; }
   ServiceGauges gauges(SteadyTime now) const;
 
  private:
@@ -81,7 +82,7 @@ class ServiceEntry {
 
   std::unique_ptr<HostedService> hosted_;
   Admission admission_;
-  RowState state_ = RowState::kLoading;
+  std::atomic<RowState> state_{RowState::kLoading};
 };
 
 // Adds to a counter that only the calling thread writes: no locked instruction.
@@ -91,6 +92,5 @@ inline void Add(std::atomic<uint64_t>& counter, uint64_t n) {
 
 // The bucket of the latency histogram.
 uint32_t LatencyBucket(absl::Duration latency);
-uint32_t LatencyBucket(int64_t nanoseconds);
 
 }  // namespace cohost::worker

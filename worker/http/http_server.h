@@ -55,7 +55,7 @@ class HttpServer {
   struct Options {
     // Called for the services whose description asks for it.
     std::function<void(const AccessRecord&)> access_log;
-    // A service that had no room for connections has some: for Acceptor::Resume.
+    // A service that had no room for connections has some: for Acceptor::NoteRoom.
     std::function<void(uint64_t service_id)> room;
   };
   // Takes an idle connection of a draining service: nothing of a next request has been read.
