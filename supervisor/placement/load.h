@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "supervisor/config/deployment.h"
 
@@ -27,6 +28,8 @@ class Load {
   Bytes memory() const { return Bytes{memory_}; }
   double peak_cpu() const { return static_cast<double>(PeakMicroCores()) / 1e6; }
   uint64_t PeakMicroCores() const;
+  // Of the sum of both.
+  uint64_t PeakMicroCoresWith(const Load& other) const;
 
  private:
   uint64_t count_ = 0;
@@ -46,6 +49,8 @@ class LoadLimits {
   bool Fits(const Load& load) const { return Exceeded(load) == LoadLimit::kNone; }
   // The fullest of the three, 1 is full.
   double Fullness(const Load& load) const;
+  // Fullness of both together, when they fit and it is less than `below`.
+  std::optional<double> FullnessWith(const Load& load, const Load& added, double below) const;
 
   uint64_t services() const { return services_; }
   Bytes memory() const { return Bytes{memory_}; }
