@@ -56,8 +56,8 @@ class KeeperClient final : public ProcessLauncher, public DescriptorHolder {
   // The keeper is gone or broke the protocol: nothing can be started any more. Called once.
   void OnDisconnect(std::function<void(absl::Status)> handler);
 
-  // Tells that everything serves. `json_line` (at most 64 KiB, without the newline) goes to the
-  // keeper's --ready-fd the first time.
+  // Tells that everything serves. `json_line`, without the newline, goes to the keeper's --ready-fd
+  // the first time; one above 120 KiB is replaced by {"truncated":true}.
   void ReportReady(std::string_view json_line);
   // The keeper then kills what is left and exits with `exit_code`.
   void ReportShutdownComplete(int exit_code);

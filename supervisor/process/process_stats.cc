@@ -2,7 +2,6 @@
 #include "supervisor/process/process_stats.h"
 
 #include <fcntl.h>
-#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/pidfd.h"
 #include "base/status.h"
 #include "base/strings.h"
 
@@ -118,7 +118,7 @@ absl::StatusOr<ProcessStats> ProcessStats::Open(pid_t pid, int pidfd) {
   if (!folder.valid()) return ErrnoStatus(errno, "open", path);
   // Still there now means that the number was its own when the folder was opened. EPERM also means
   // that it exists.
-  if (pidfd_send_signal(pidfd, 0, nullptr, 0) != 0 && errno != EPERM) {
+  if (SignalPidfd(pidfd, 0) != 0 && errno != EPERM) {
     return errno == ESRCH ? absl::NotFoundError(absl::StrCat("process ", pid, " has ended"))
                           : ErrnoStatus(errno, "pidfd_send_signal", path);
   }

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/keeper/keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/pidfd.h"
+#include "base/seqpacket.h"
+#include "base/status.h"
+#include "base/strings.h"
+#include "supervisor/keeper/child.h"
+#include "supervisor/keeper/child_processes.h"
+
+extern char** environ;
+
+namespace cohost::supervisor {
+namespace {
+
+// The supervisor's socket to the keeper, in the supervisor.
+constexpr int kSupervisorSocket = 3;
+// What a supervisor of uid 0 keeps: bind low ports, read the deployment's and the services' files,
+// own unix sockets, signal workers of other users and read their memory figures.
+constexpr uint64_t kSupervisorCapabilities = 1U << 0 |   // CAP_CHOWN
+                                             1U << 2 |   // CAP_DAC_READ_SEARCH
+                                             1U << 3 |   // CAP_FOWNER
+                                             1U << 5 |   // CAP_KILL
+                                             1U << 10 |  // CAP_NET_BIND_SERVICE
+                                             1U << 19;   // CAP_SYS_PTRACE
+// The kernel takes workers for memory before the two that could restart them (MEM-02).
+constexpr int kSupervisorOomScore = -900;
+// For the last processes after SIGKILL.
+constexpr absl::Duration kEndLimit = absl::Seconds(5);
+// For a supervisor that said it is done to exit by itself.
+constexpr absl::Duration kSupervisorExitLimit = absl::Seconds(2);
+constexpr absl::Duration kRetryPause = absl::Milliseconds(5);
+
+std::string DefaultSupervisor() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  if (length <= 0) return "/usr/bin/cohost-supervisor";
+  const std::string own(path, static_cast<size_t>(length));
+  return own.substr(0, own.find_last_of('/')) + "/cohost-supervisor";
+}
+
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
+  return variables;
+}
+
+}  // namespace
+
+Keeper::Keeper(Environment environment, const Clock& clock, Log& log)
+    : options_(std::move(environment.options)),
+      open_files_(environment.open_files),
+      clock_(clock),
+      log_(log),
+      signals_(std::move(environment.signals)),
+      start_(clock.Steady()),
+      processes_(clock, *this, std::move(environment.cgroups),
+                 absl::StrCat("cohost.", getpid(), "."), environment.open_files),
+      ready_fd_(options_.ready_fd) {
+  for (size_t i = 0; i < environment.activated.size(); ++i) {
+    auto descriptors = std::make_shared<std::vector<UniqueFd>>();
+    descriptors->push_back(std::move(environment.activated[i].socket));
+    held_[absl::StrCat("activation/", i)] = {environment.activated[i].name, std::move(descriptors)};
+  }
+}
+
+int Keeper::Run() {
+  StartSupervisor();
+  while (phase_ != Phase::kEnding || supervisor_pid_ != 0 || !processes_.empty()) {
+    if (phase_ == Phase::kEnding && clock_.Steady() >= phase_deadline_) {
+      log_.Error("processes do not end after SIGKILL; leaving them");
+      return 2;
+    }
+    WaitAndDispatch();
+  }
+  KillStrayChildren();
+  Reap();
+  return exit_code_;
+}
+
+// --- the supervisor's life
+
+void Keeper::StartSupervisor() {
+  restart_at_.reset();
+  const std::string program =
+      options_.supervisor.empty() ? DefaultSupervisor() : options_.supervisor;
+  absl::StatusOr<SocketPair> sockets = MakeSeqpacketPair();
+  ChildPlan plan;
+  plan.program = program;
+  plan.arguments = {program};
+  plan.arguments.insert(plan.arguments.end(), options_.passed_on.begin(), options_.passed_on.end());
+  plan.environment = OwnEnvironment();
+  plan.open_files_soft = open_files_.rlim_cur;
+  plan.open_files_hard = open_files_.rlim_max;
+  plan.oom_score_adjust = kSupervisorOomScore;
+  plan.capabilities = kSupervisorCapabilities;
+  absl::StatusOr<StartedChild> child = sockets.status();
+  if (sockets.ok()) {
+    plan.descriptors = {{1, 1}, {2, 2}, {kSupervisorSocket, sockets->second.get()}};
+    child = StartChild(plan);
+  }
+  supervisor_start_ = clock_.Steady();
+  if (!child.ok()) {
+    // Held descriptors and processes stay: the next try may find memory or numbers again.
+    log_.Error("cannot start the supervisor", {{"reason", AsStd(child.status().message())}});
+    if (!was_ready_) return BeginEnding(2);
+    restart_at_ = supervisor_start_ + restart_policy_.DelayAfter(absl::ZeroDuration());
+    return;
+  }
+  supervisor_pid_ = child->pid;
+  supervisor_pidfd_ = std::move(child->pidfd);
+  supervisor_start_pipe_ = std::move(child->start_pipe);
+  connection_ = Connection(std::move(sockets->first));
+  ++supervisor_starts_;
+  if (phase_ == Phase::kDraining) connection_.Send({.type = KeeperType::kShutdown});
+}
+
+void Keeper::CheckSupervisorStart() {
+  const absl::Status status =
+      ReadStartError(supervisor_start_pipe_.get(),
+                     options_.supervisor.empty() ? DefaultSupervisor() : options_.supervisor);
+  if (absl::IsUnavailable(status)) return;
+  supervisor_start_pipe_.Reset();
+  if (status.ok()) return;
+  log_.Error("cannot start the supervisor", {{"reason", AsStd(status.message())}});
+  if (!was_ready_) BeginEnding(2);
+}
+
+void Keeper::OnSupervisorExited(int status) {
+  if (supervisor_start_pipe_.valid()) CheckSupervisorStart();
+  // What it had sent before it died still counts: descriptors to hold, records acknowledged. Flush
+  // finds that nobody reads any more and empties the queue, so that all of it is read.
+  listing_.reset();
+  connection_.Flush();
+  if (connection_.open()) ReadRequests();
+  connection_.Close();
+  listing_.reset();
+  listed_ = false;
+  supervisor_pid_ = 0;
+  supervisor_pidfd_.Reset();
+  supervisor_start_pipe_.Reset();
+  processes_.ForgetSequences();
+  for (auto& [record, notice] : notices_) notice.sent = false;
+  if (phase_ == Phase::kEnding) return;
+
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (phase_ == Phase::kDraining && code == 0) return BeginEnding(0);
+  if (!was_ready_ && (code == 1 || code == 2)) return BeginEnding(code);
+  const absl::Duration alive = clock_.Steady() - supervisor_start_;
+  const absl::Duration delay = restart_policy_.DelayAfter(alive);
+  restart_at_ = clock_.Steady() + delay;
+  log_.Warning("the supervisor ended; starting the next one",
+               {{"exit_code", int64_t{code}},
+                {"signal", int64_t{WIFSIGNALED(status) ? WTERMSIG(status) : 0}},
+                {"alive_seconds", absl::ToDoubleSeconds(alive)},
+                {"delay_seconds", absl::ToDoubleSeconds(delay)}});
+}
+
+void Keeper::DropSupervisor(std::string_view reason) {
+  connection_.Close();
+  listing_.reset();
+  if (supervisor_pid_ == 0 || phase_ == Phase::kEnding) return;
+  log_.Error("ending the supervisor", {{"reason", reason}});
+  // Ignoring the result: it may have ended by itself. The restart follows when it is reaped.
+  (void)SignalPidfd(supervisor_pidfd_.get(), SIGKILL);
+}
+
+// --- signals and children
+
+void Keeper::ReadSignals() {
+  signalfd_siginfo info{};
+  bool children = false;
+  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGCHLD) children = true;
+    if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) OnTerminate();
+    if (info.ssi_signo == SIGHUP) connection_.Send({.type = KeeperType::kReload});
+  }
+  if (children) Reap();
+}
+
+void Keeper::OnTerminate() {
+  if (phase_ == Phase::kServing && (supervisor_pid_ != 0 || restart_at_)) {
+    phase_ = Phase::kDraining;
+    phase_deadline_ = clock_.Steady() + options_.drain_limit;
+    log_.Info("draining", {{"limit_seconds", absl::ToDoubleSeconds(options_.drain_limit)}});
+    connection_.Send({.type = KeeperType::kShutdown});
+    // One that waits for its restart is wanted now: it has to drain.
+    if (restart_at_) restart_at_ = clock_.Steady();
+  } else if (phase_ == Phase::kDraining) {
+    log_.Info("asked again: ending at once");
+    BeginEnding(0);
+    kill_supervisor_at_ = clock_.Steady();
+  }
+}
+
+void Keeper::Reap() {
+  while (true) {
+    int status = 0;
+    rusage usage{};
+    const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+    if (pid <= 0) return;  // none ended, or none there
+    if (pid == supervisor_pid_) {
+      OnSupervisorExited(status);
+    } else {
+      processes_.OnReaped(pid, status, usage);
+    }
+  }
+}
+
+void Keeper::BeginEnding(int exit_code) {
+  if (phase_ == Phase::kEnding) return;
+  phase_ = Phase::kEnding;
+  exit_code_ = exit_code;
+  const SteadyTime now = clock_.Steady();
+  phase_deadline_ = now + kEndLimit + kSupervisorExitLimit;
+  kill_supervisor_at_ = now + kSupervisorExitLimit;
+  restart_at_.reset();
+  processes_.EndAll();
+}
+
+void Keeper::KillStrayChildren() const {
+  for (const pid_t pid : ChildProcesses()) {
+    // Our own child keeps its number until we reap it.
+    const UniqueFd pidfd = OpenPidfd(pid);
+    if (pidfd.valid()) (void)SignalPidfd(pidfd.get(), SIGKILL);
+  }
+}
+
+// --- requests
+
+void Keeper::ReadRequests() {
+  // While the queue is long the supervisor has to read first. Not once it is dead: then nothing is
+  // queued any more, and what it sent is bounded by the socket.
+  while (connection_.open() && connection_.has_room() && !listing_) {
+    absl::StatusOr<Message> message = connection_.Receive();
+    if (absl::IsUnavailable(message.status())) return;
+    if (absl::IsDataLoss(message.status())) {
+      connection_.Send(ErrorMessage(0, absl::ResourceExhaustedError(message.status().message())));
+      continue;
+    }
+    if (!message.ok()) return DropSupervisor("it closed its socket");
+    const auto header = DecodeKeeperHeader(message->bytes, message->descriptors.size());
+    if (!header.ok()) return DropSupervisor(AsStd(header.status().message()));
+    const auto request = DecodeKeeperMessage(*header, message->bytes);
+    if (request.ok()) {
+      Handle(*request, std::move(message->descriptors));
+    } else {
+      Reply(header->sequence, request.status());
+    }
+  }
+}
+
+void Keeper::Handle(const KeeperMessage& request, std::vector<UniqueFd> descriptors) {
+  switch (request.type) {
+    case KeeperType::kList: {
+      KeeperMessage begin{.type = KeeperType::kListBegin, .sequence = request.sequence};
+      begin.number = supervisor_starts_ - 1;
+      begin.big_number = static_cast<uint64_t>(start_.nanoseconds);
+      connection_.Send(begin);
+      listed_ = true;
+      listing_ = Listing{.sequence = request.sequence};
+      for (auto& [record, notice] : notices_) notice.sent = false;
+      return Pump();
+    }
+    case KeeperType::kSpawn:
+      if (phase_ == Phase::kEnding) {
+        return Reply(request.sequence, absl::UnavailableError("the keeper ends"));
+      }
+      return processes_.Spawn(request.spawn, descriptors, request.sequence);
+    case KeeperType::kHold:
+      return Hold(request, std::move(descriptors));
+    case KeeperType::kRelease:
+      held_.erase(request.name);
+      return Reply(request.sequence, absl::OkStatus());
+    case KeeperType::kEnd:
+      return processes_.End(request.name, request.sequence);
+    case KeeperType::kAcknowledge:
+      notices_.erase(request.big_number);
+      return;
+    case KeeperType::kReady:
+      return ReportReady(request.text);
+    case KeeperType::kShutdownComplete:
+      return BeginEnding(static_cast<int>(request.number));
+    case KeeperType::kDone:
+    case KeeperType::kError:
+    case KeeperType::kSpawned:
+    case KeeperType::kListBegin:
+    case KeeperType::kHeldEntry:
+    case KeeperType::kRunning:
+    case KeeperType::kListEnd:
+    case KeeperType::kExited:
+    case KeeperType::kShutdown:
+    case KeeperType::kReload:
+      return Reply(request.sequence,
+                   absl::InvalidArgumentError("keeper: an answer, not a request"));
+  }
+}
+
+void Keeper::Hold(const KeeperMessage& request, std::vector<UniqueFd> descriptors) {
+  held_[request.name] = {request.text,
+                         std::make_shared<const std::vector<UniqueFd>>(std::move(descriptors))};
+  Reply(request.sequence, absl::OkStatus());
+}
+
+void Keeper::ReportReady(std::string line) {
+  was_ready_ = true;
+  if (!ready_fd_.valid()) return;
+  line += '\n';
+  // Whoever asked for the line reads it; a pipe takes it whole or the reader has stopped reading.
+  pollfd writable{ready_fd_.get(), POLLOUT, 0};
+  if (poll(&writable, 1, 0) != 1 || write(ready_fd_.get(), line.data(), line.size()) < 0) {
+    log_.Warning("the ready line could not be written", {{"descriptor", int64_t{ready_fd_.get()}}});
+  }
+  ready_fd_.Reset();
+}
+
+void Keeper::Reply(uint64_t sequence, const absl::Status& status) {
+  connection_.Send(status.ok() ? KeeperMessage{.type = KeeperType::kDone, .sequence = sequence}
+                               : ErrorMessage(sequence, status));
+}
+
+bool Keeper::ListOne() {
+  KeeperMessage message{.sequence = listing_->sequence};
+  if (listing_->stage == Listing::Stage::kHeld) {
+    const auto entry = held_.upper_bound(listing_->last);
+    if (entry == held_.end()) {
+      listing_->stage = Listing::Stage::kProcesses;
+      listing_->last.clear();
+      return true;
+    }
+    listing_->last = entry->first;
+    message.type = KeeperType::kHeldEntry;
+    message.name = entry->first;
+    message.text = entry->second.blob;
+    connection_.Send(message, entry->second.descriptors);
+    return true;
+  }
+  const std::optional<Processes::Living> process = processes_.NextLiving(listing_->last);
+  if (!process) return false;
+  listing_->last = process->name;
+  message.type = KeeperType::kRunning;
+  message.name = process->name;
+  message.number = static_cast<uint32_t>(process->pid);
+  auto pidfd = std::make_shared<std::vector<UniqueFd>>();
+  pidfd->emplace_back(fcntl(process->pidfd, F_DUPFD_CLOEXEC, 0));
+  connection_.Send(message, std::move(pidfd));
+  return true;
+}
+
+void Keeper::Pump() {
+  connection_.Flush();
+  while (listing_ && connection_.open() && connection_.has_room() && ListOne()) {
+  }
+  const bool room = connection_.open() && connection_.has_room();
+  if (!room || !listed_) return;
+  for (auto& [record, notice] : notices_) {
+    if (notice.sent) continue;
+    if (!connection_.has_room()) return;
+    notice.sent = true;
+    connection_.Send({.type = KeeperType::kExited, .exit = notice.exit});
+  }
+  if (!listing_) return;
+  connection_.Send({.type = KeeperType::kListEnd, .sequence = listing_->sequence});
+  listing_.reset();
+}
+
+void Keeper::OnSpawned(uint64_t sequence, pid_t pid, int pidfd,
+                       const std::vector<std::string>& remarks) {
+  auto descriptors = std::make_shared<std::vector<UniqueFd>>();
+  descriptors->emplace_back(fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
+  KeeperMessage message{.type = KeeperType::kSpawned, .sequence = sequence};
+  message.number = static_cast<uint32_t>(pid);
+  message.remarks = remarks;
+  connection_.Send(message, std::move(descriptors));
+}
+
+void Keeper::OnSpawnFailed(uint64_t sequence, const absl::Status& status) {
+  Reply(sequence, status);
+}
+
+void Keeper::OnExited(ExitNotice notice) {
+  notice.record = next_record_++;
+  notices_[notice.record] = {std::move(notice), false};
+  if (!listing_) Pump();
+}
+
+void Keeper::OnEnded(uint64_t sequence, const absl::Status& status) { Reply(sequence, status); }
+
+// --- the loop
+
+absl::Duration Keeper::UntilNextDeadline() const {
+  const SteadyTime now = clock_.Steady();
+  absl::Duration least = processes_.UntilTick();
+  if (restart_at_) least = std::min(least, *restart_at_ - now);
+  if (phase_ != Phase::kServing) least = std::min(least, phase_deadline_ - now);
+  if (kill_supervisor_at_) least = std::min(least, *kill_supervisor_at_ - now);
+  if (connection_.retry_soon()) least = std::min(least, kRetryPause);
+  return std::max(least, absl::ZeroDuration());
+}
+
+void Keeper::CheckDeadlines() {
+  const SteadyTime now = clock_.Steady();
+  if (phase_ == Phase::kDraining && now >= phase_deadline_) {
+    log_.Warning("the drain limit has passed: ending what is left");
+    BeginEnding(2);
+    kill_supervisor_at_ = now;
+  }
+  if (kill_supervisor_at_ && now >= *kill_supervisor_at_) {
+    kill_supervisor_at_.reset();
+    if (supervisor_pid_ != 0) (void)SignalPidfd(supervisor_pidfd_.get(), SIGKILL);
+  }
+  if (restart_at_ && now >= *restart_at_) StartSupervisor();
+}
+
+void Keeper::WaitAndDispatch() {
+  std::vector<pollfd> polls = {{signals_.get(), POLLIN, 0}};
+  if (connection_.open()) {
+    const bool reading = connection_.has_room() && !listing_;
+    const bool writing = connection_.wants_to_write() && !connection_.retry_soon();
+    polls.push_back({connection_.socket(),
+                     static_cast<short>((reading ? POLLIN : 0) | (writing ? POLLOUT : 0)), 0});
+  }
+  if (supervisor_start_pipe_.valid()) polls.push_back({supervisor_start_pipe_.get(), POLLIN, 0});
+  processes_.AddPolls(polls);
+
+  const absl::Duration wait = UntilNextDeadline();
+  // Rounded up, so that the loop does not spin through the last millisecond.
+  const int milliseconds =
+      wait == absl::InfiniteDuration()
+          ? -1
+          : static_cast<int>(std::min<int64_t>(
+                absl::ToInt64Milliseconds(wait + absl::Nanoseconds(999'999)), 3'600'000));
+  if (poll(polls.data(), polls.size(), milliseconds) < 0 && errno != EINTR) {
+    log_.Error("poll failed", {{"errno", int64_t{errno}}});
+    return BeginEnding(2);
+  }
+  ReadSignals();
+  if (supervisor_start_pipe_.valid()) CheckSupervisorStart();
+  if (connection_.open()) Pump();
+  if (connection_.open()) ReadRequests();
+  processes_.Tick();
+  CheckDeadlines();
+}
+
+}  // namespace cohost::supervisor
