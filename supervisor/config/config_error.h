@@ -10,13 +10,13 @@ namespace cohost::supervisor {
 
 // One mistake of a deployment file and where it stands.
 struct ConfigError {
-  std::string file;
+  std::string file = {};
   // Both from 1, the column in bytes; 0: the file as a whole.
   int line = 0;
   int column = 0;
   // "services[2].limits.queue"; empty: not inside a key.
-  std::string key_path;
-  std::string message;
+  std::string key_path = {};
+  std::string message = {};
   friend auto operator<=>(const ConfigError&, const ConfigError&) = default;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,18 +8,9 @@
 
 #include "supervisor/config/config_error.h"
 #include "supervisor/config/deployment.h"
+#include "supervisor/config/load_options.h"
 
 namespace cohost::supervisor {
-
-// What the command line says about a deployment.
-struct LoadOptions {
-  // Replace host.runtime_dir and host.state_dir. Unix sockets that the file puts below its own
-  // runtime_dir move along.
-  std::optional<std::string> runtime_dir;
-  std::optional<std::string> state_dir;
-  // Added to every TCP port but 0.
-  uint16_t port_offset = 0;
-};
 
 struct LoadResult {
   // Set exactly when `errors` is empty.

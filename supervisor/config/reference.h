@@ -5,13 +5,12 @@
 
 namespace cohost::supervisor {
 
-// Both are generated from the key table (key_table.h), which the parser uses too, so they cannot
-// disagree with it.
-
-// JSON Schema (2020-12) of a deployment file, for editors.
-std::string SchemaJson();
-
-// Every key with type, default, range and meaning: the key reference of deploy/README.md.
+// Every key with type, default, range and meaning, as Markdown: the key reference of
+// deploy/README.md. Generated from the key table that the parser uses too, so the two agree.
 std::string ReferenceMarkdown();
+
+// The two lines around it in deploy/README.md.
+inline constexpr char kReferenceBegin[] = "<!-- keys: begin (generated, see CONTRIBUTING.md) -->\n";
+inline constexpr char kReferenceEnd[] = "<!-- keys: end -->\n";
 
 }  // namespace cohost::supervisor

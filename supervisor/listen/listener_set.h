@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,13 +15,18 @@
 
 namespace cohost::supervisor {
 
+// The name of a listener: Address::Key(), and for port 0 also whose it is, since any number of
+// services may ask for a free port of one host.
+std::string ListenerKey(const Address& address, std::string_view service, size_t index);
+
 // An address that should be open, with the user that owns a unix socket which names none.
 struct WantedListener {
+  std::string key;  // ListenerKey()
   Address address;
   std::optional<uid_t> default_owner;
 };
 
-// All listening sockets of the host, by Address::Key(). A change is prepared (may fail, changes
+// All listening sockets of the host, by ListenerKey(). A change is prepared (may fail, changes
 // nothing that anybody sees) and then committed (cannot fail). Each listener is held by the keeper
 // as "listener/<key>" from its commit on, so the next supervisor gets the same sockets. Loop thread
 // only; the holder outlives the set. Ending the set closes this process's duplicates and removes no

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/config/deployment_loader.h"
+
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "supervisor/config/config_files.h"
+#include "supervisor/config/deployment_checks.h"
+#include "supervisor/config/deployment_options.h"
+#include "supervisor/config/deployment_reader.h"
+#include "supervisor/config/yaml_tree.h"
+
+namespace cohost::supervisor {
+namespace {
+
+// Over all files: four times 10,000 services written at length.
+constexpr Bytes kMaxTotal = MiB(16);
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// One load, from the first file to the result.
+class Load {
+ public:
+  explicit Load(const LoadOptions& options)
+      : options_(options), files_(Bytes{limits_.size}, kMaxTotal), context_(errors_) {}
+
+  LoadResult FromFile(const std::string& path) {
+    if (const auto text = Read(path, nullptr)) ReadMain(*text, path);
+    return Finish(path);
+  }
+
+  LoadResult FromText(std::string_view text, const std::string& file_name) {
+    ReadMain(text, file_name);
+    return Finish(file_name);
+  }
+
+ private:
+  // The content of a file; reports where it was included from when it cannot be read.
+  std::optional<std::string> Read(const std::string& path, const Place* included_at) {
+    absl::StatusOr<std::string> text = files_.Read(path);
+    if (text.ok()) return *std::move(text);
+    ConfigError error{.file = path, .message = std::string(text.status().message())};
+    if (included_at != nullptr) {
+      error = {included_at->file, included_at->line, included_at->column, included_at->key_path,
+               error.message};
+    }
+    errors_.Add(std::move(error));
+    return std::nullopt;
+  }
+
+  // The file's folder as an absolute path, for the paths that it names.
+  SourceFile Source(const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::absolute(FolderOf(path), error);
+    if (error) {
+      errors_.Add({.file = path, .message = absl::StrCat("its folder: ", error.message())});
+    }
+    return {path, folder.string()};
+  }
+
+  std::optional<YamlNode> Parse(std::string_view text, const std::string& path) {
+    ConfigErrors own;
+    YamlNode root = ParseYaml(text, path, limits_, own);
+    if (own.empty()) return root;
+    for (ConfigError& error : own.Take()) errors_.Add(std::move(error));
+    return std::nullopt;
+  }
+
+  void ReadMain(std::string_view text, const std::string& path) {
+    const std::optional<YamlNode> root = Parse(text, path);
+    if (!root.has_value()) return;
+    complete_ = true;
+    const SourceFile file = Source(path);
+    ReadDeploymentFile(*root, file, context_, draft_);
+    included_.emplace(RealPath(path), Place{path, 1, 1, ""});
+    for (const DeploymentDraft::Include& include : draft_.includes) {
+      absl::StatusOr<std::vector<std::string>> found =
+          ExpandInclude(FolderOf(path), include.pattern);
+      if (!found.ok()) {
+        Fail(include.place, std::string(found.status().message()));
+        continue;
+      }
+      for (const std::string& each : *found) ReadIncluded(each, include.place);
+    }
+  }
+
+  void ReadIncluded(const std::string& path, const Place& place) {
+    const auto [first, added] = included_.emplace(RealPath(path), place);
+    if (!added) {
+      Fail(place, absl::StrCat("'", path, "' is part of the deployment already, since ",
+                               first->second.file, ":", first->second.line));
+      return;
+    }
+    const std::optional<std::string> text = Read(path, &place);
+    const std::optional<YamlNode> root = text.has_value() ? Parse(*text, path) : std::nullopt;
+    if (!root.has_value()) {
+      complete_ = false;
+      return;
+    }
+    const SourceFile file = Source(path);
+    ReadIncludedFile(*root, file, context_, draft_);
+  }
+
+  static std::string RealPath(const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::canonical(path, error);
+    return error ? path : real.string();
+  }
+
+  void Fail(const Place& place, std::string message) {
+    errors_.Add({place.file, place.line, place.column, place.key_path, std::move(message)});
+  }
+
+  LoadResult Finish(const std::string& path) {
+    // With a file missing, what refers to it would be reported although it is right.
+    if (complete_) {
+      ApplyOptions(options_, path, draft_, errors_);
+      CheckDeployment(draft_, errors_);
+    }
+    for (const std::string& changed : files_.Changed()) {
+      errors_.Add({.file = changed, .message = "changed while the deployment was read; try again"});
+    }
+    LoadResult result;
+    result.errors = errors_.Take();
+    result.files = files_.paths();
+    if (result.errors.empty()) result.deployment = std::move(draft_.deployment);
+    return result;
+  }
+
+  const LoadOptions& options_;
+  const YamlLimits limits_;
+  ConfigErrors errors_;
+  ConfigFiles files_;
+  ReadContext context_;
+  DeploymentDraft draft_;
+  // Every file was parsed.
+  bool complete_ = false;
+  // Real path of each file, and what included it.
+  std::map<std::string, Place> included_;
+};
+
+}  // namespace
+
+LoadResult LoadDeployment(const std::string& path, const LoadOptions& options) {
+  return Load(options).FromFile(path);
+}
+
+LoadResult ParseDeployment(std::string_view text, const std::string& file_name,
+                           const LoadOptions& options) {
+  return Load(options).FromText(text, file_name);
+}
+
+}  // namespace cohost::supervisor

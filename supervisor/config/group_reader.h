@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "supervisor/config/deployment_draft.h"
+#include "supervisor/config/map_reader.h"
+
+namespace cohost::supervisor {
+
+// `class: ...` of a load profile and of a group's match; the text is one of the key table's
+// choices.
+LoadClass LoadClassOf(const std::string& text);
+
+// The keys that groups and group_defaults share; absent ones keep their value.
+void ReadPolicy(MapReader& reader, GroupPolicy& policy);
+
+// One entry of `groups`, on top of the draft's group_defaults.
+void ReadGroup(MapReader& reader, DeploymentDraft& draft);
+
+}  // namespace cohost::supervisor
