@@ -59,7 +59,7 @@ class AdminServer {
   // should end soon. Calling it again is harmless.
   absl::Status Stop(absl::Duration limit);
 
-  // Failed accepts since the start (out of descriptors, mostly). Thread-safe.
+  // Failed accepts since the start (out of descriptors, mostly); 0 once stopped. Loop thread only.
   uint64_t accept_errors() const;
 
  private:
