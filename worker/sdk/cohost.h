@@ -330,9 +330,10 @@ typedef struct cohost_host {
   /* Runs `callback` after `delay`, and with `period` not 0 again every `period` after that; a
    * period that was missed whole is left out, not made up. Resolution 1 ms; never early; `period`
    * at least 1 ms. As service code, except that COHOST_INLINE modules' run on the timer thread, as
-   * do those with COHOST_TIMER_INLINE; a thread that all services share: do not block it. A timer
-   * does not run again while it runs. Ends with one COHOST_EVENT_CANCELLED when the service is
-   * destroyed while it is armed. At most 1,048,576 per worker (COHOST_LIMIT). */
+   * do those with COHOST_TIMER_INLINE; a thread that all services share: do not block it. Timers of
+   * a service that are due in the same millisecond run one after the other; one does not run again
+   * while it runs. Ends with one COHOST_EVENT_CANCELLED when the service is destroyed while it is
+   * armed. At most 1,048,576 per worker (COHOST_LIMIT). */
   cohost_status (*timer_add)(cohost_service* service, int64_t delay, int64_t period, uint32_t flags,
                              cohost_event_callback callback, void* data, cohost_timer* timer);
   /* COHOST_OK: it is not running and will not. COHOST_WOULD_BLOCK: it is running now, and will not
@@ -399,10 +400,10 @@ typedef struct cohost_module {
    * or later, from any thread. Requests come only between start_done and the last one's end after
    * `drain`. */
   void (*request)(void* instance, cohost_request request);
-  /* I/O thread. The request was cancelled: answers get COHOST_GONE from now on. The module may be
-   * inside another call for it just now. It must still end the request: abort it here, or let the
-   * work that is under way get its COHOST_GONE. May be null, when the module does the latter
-   * anyway. */
+  /* I/O thread. The request was cancelled: answers get COHOST_GONE from now on. It may come while
+   * `request` or another call runs for it, and by a hair before `request`. The module must still
+   * end the request: abort it here, or let the work that is under way get its COHOST_GONE. May be
+   * null, when the module does the latter anyway. */
   void (*cancel)(void* instance, cohost_request request, cohost_cancel_reason reason);
   /* Life cycle. No new requests will come: finish own work, then call drain_done. Requests in
    * flight go on meanwhile. */
