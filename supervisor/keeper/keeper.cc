@@ -17,7 +17,6 @@
 #include "base/seqpacket.h"
 #include "base/status.h"
 #include "base/strings.h"
-#include "supervisor/keeper/child.h"
 #include "supervisor/keeper/child_processes.h"
 
 extern char** environ;
@@ -62,6 +61,7 @@ std::vector<std::string> OwnEnvironment() {
 
 Keeper::Keeper(Environment environment, const Clock& clock, Log& log)
     : options_(std::move(environment.options)),
+      supervisor_program_(options_.supervisor.empty() ? DefaultSupervisor() : options_.supervisor),
       open_files_(environment.open_files),
       clock_(clock),
       log_(log),
@@ -93,26 +93,27 @@ int Keeper::Run() {
 
 // --- the supervisor's life
 
-void Keeper::StartSupervisor() {
-  restart_at_.reset();
-  const std::string program =
-      options_.supervisor.empty() ? DefaultSupervisor() : options_.supervisor;
-  absl::StatusOr<SocketPair> sockets = MakeSeqpacketPair();
+absl::StatusOr<StartedChild> Keeper::ForkSupervisor() {
+  COHOST_ASSIGN_OR_RETURN(SocketPair sockets, MakeSeqpacketPair());
   ChildPlan plan;
-  plan.program = program;
-  plan.arguments = {program};
+  plan.program = supervisor_program_;
+  plan.arguments = {supervisor_program_};
   plan.arguments.insert(plan.arguments.end(), options_.passed_on.begin(), options_.passed_on.end());
   plan.environment = OwnEnvironment();
+  plan.descriptors = {{1, 1}, {2, 2}, {kSupervisorSocket, sockets.second.get()}};
   plan.open_files_soft = open_files_.rlim_cur;
   plan.open_files_hard = open_files_.rlim_max;
   plan.oom_score_adjust = kSupervisorOomScore;
   plan.capabilities = kSupervisorCapabilities;
-  absl::StatusOr<StartedChild> child = sockets.status();
-  if (sockets.ok()) {
-    plan.descriptors = {{1, 1}, {2, 2}, {kSupervisorSocket, sockets->second.get()}};
-    child = StartChild(plan);
-  }
+  COHOST_ASSIGN_OR_RETURN(StartedChild child, StartChild(plan));
+  connection_ = Connection(std::move(sockets.first));
+  return child;
+}
+
+void Keeper::StartSupervisor() {
+  restart_at_.reset();
   supervisor_start_ = clock_.Steady();
+  absl::StatusOr<StartedChild> child = ForkSupervisor();
   if (!child.ok()) {
     // Held descriptors and processes stay: the next try may find memory or numbers again.
     log_.Error("cannot start the supervisor", {{"reason", AsStd(child.status().message())}});
@@ -123,7 +124,6 @@ void Keeper::StartSupervisor() {
   supervisor_pid_ = child->pid;
   supervisor_pidfd_ = std::move(child->pidfd);
   supervisor_start_pipe_ = std::move(child->start_pipe);
-  connection_ = Connection(std::move(sockets->first));
   ++supervisor_starts_;
   if (phase_ == Phase::kDraining) connection_.Send({.type = KeeperType::kShutdown});
 }

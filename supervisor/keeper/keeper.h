@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "supervisor/keeper/activation.h"
+#include "supervisor/keeper/child.h"
 #include "supervisor/keeper/connection.h"
 #include "supervisor/keeper/options.h"
 #include "supervisor/keeper/processes.h"
@@ -70,6 +72,7 @@ class Keeper final : public ProcessListener {
   enum class Phase { kServing, kDraining, kEnding };
 
   // The supervisor's life.
+  absl::StatusOr<StartedChild> ForkSupervisor();
   void StartSupervisor();
   void OnSupervisorExited(int status);
   void DropSupervisor(std::string_view reason);
@@ -98,6 +101,7 @@ class Keeper final : public ProcessListener {
 
   // Set in the constructor, never changed.
   const KeeperOptions options_;
+  const std::string supervisor_program_;
   const rlimit open_files_;
   const Clock& clock_;
   Log& log_;
