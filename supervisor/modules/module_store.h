@@ -15,6 +15,12 @@
 
 namespace cohost::supervisor {
 
+// Larger files are refused: a module or image of this size is a damaged or sparse file.
+inline constexpr Bytes kMaxStoredFile = GiB(4);
+
+// The function that every module defines (worker/sdk/cohost.h).
+inline constexpr char kModuleEntryPoint[] = "cohost_module_v1";
+
 // Files that workers map, kept once by content: FOLDER/<SHA-256>.so (modules) and .img (data
 // images), read-only, never changed. The folder is the truth; which source gave which hash is
 // remembered in FOLDER/index (source_index.h), a cache that may be lost.
@@ -52,6 +58,9 @@ class ModuleStore {
 
   absl::StatusOr<StoredFile> CopyIn(const std::string& source, StoredKind kind,
                                     FileStamp* stamp) const;
+  // Hashes and checks the copy and gives it its name.
+  absl::StatusOr<StoredFile> Admit(int fd, const std::string& temporary, StoredKind kind,
+                                   Bytes size) const;
   bool Holds(const StoredFile& file) const;
   std::string PathOf(const std::string& hash, StoredKind kind) const;
 

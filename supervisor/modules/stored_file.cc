@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/modules/stored_file.h"
+
+namespace cohost::supervisor {
+
+std::string_view StoredKindName(StoredKind kind) {
+  switch (kind) {
+    case StoredKind::kModule:
+      return "module";
+    case StoredKind::kDataImage:
+      return "data image";
+  }
+  return "";
+}
+
+}  // namespace cohost::supervisor
