@@ -35,6 +35,8 @@ std::unique_ptr<grpc::Server> BuildServer(HealthService& health, ControlService&
 ControlServer::ControlServer(boost::asio::io_context& io, ControlHandler& handler)
     : health_(io), control_(io, handler) {}
 
+ControlServer::~ControlServer() = default;
+
 absl::Status ControlServer::AddChannel(UniqueFd channel) {
   if (server_ == nullptr) server_ = BuildServer(health_, control_);
   if (server_ == nullptr) return absl::InternalError("the gRPC server does not start");

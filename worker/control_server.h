@@ -18,6 +18,7 @@ namespace cohost::worker {
 class ControlServer {
  public:
   ControlServer(boost::asio::io_context& io, ControlHandler& handler);
+  ~ControlServer();
 
   HealthService& health() { return health_; }
 

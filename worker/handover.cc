@@ -68,22 +68,36 @@ void HandoverSender::Flush() {
       watcher_.reset();
       socket_.Reset();
       waiting_.clear();
-      return;
+      break;
     }
     waiting_.pop_front();
     ++sent_;
   }
+  TellIfEmpty();
+}
+
+void HandoverSender::WhenEmpty(std::function<void()> done) {
+  when_empty_ = std::move(done);
+  TellIfEmpty();
+}
+
+void HandoverSender::TellIfEmpty() {
+  if (!waiting_.empty() || when_empty_ == nullptr) return;
+  std::exchange(when_empty_, nullptr)();
 }
 
 HandoverReceiver::HandoverReceiver(boost::asio::io_context& io, UniqueFd socket,
-                                   std::function<void(IdleConnection)> adopt,
-                                   std::function<void(absl::Status)> ended)
-    : adopt_(std::move(adopt)), socket_(std::move(socket)), ended_(std::move(ended)) {
+                                   std::function<void(IdleConnection)> adopt)
+    : adopt_(std::move(adopt)), socket_(std::move(socket)) {
   watcher_.emplace(io, socket_.get());
-  Wait();
 }
 
 HandoverReceiver::~HandoverReceiver() { watcher_.reset(); }
+
+void HandoverReceiver::Start(std::function<void(absl::Status)> ended) {
+  ended_ = std::move(ended);
+  Wait();
+}
 
 void HandoverReceiver::Wait() {
   watcher_->WhenReadable([this] { ReceiveAll(); });

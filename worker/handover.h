@@ -38,28 +38,33 @@ class HandoverSender {
   ~HandoverSender();
 
   void Send(IdleConnection connection);
-  // Connections that the kernel has not taken yet.
-  size_t waiting() const { return waiting_.size(); }
+  // Calls `done` once, at once or later, when no connection waits any more: each was taken by the
+  // kernel, or closed because the successor is gone.
+  void WhenEmpty(std::function<void()> done);
   uint64_t sent() const { return sent_; }
 
  private:
   void Flush();
+  void TellIfEmpty();
 
   UniqueFd socket_;                   // not valid: the successor is gone
   std::optional<FdWatcher> watcher_;  // as long as socket_ is valid
   std::deque<IdleConnection> waiting_;
+  std::function<void()> when_empty_;
   uint64_t sent_ = 0;
 };
 
 // The successor's side. I/O thread only.
 class HandoverReceiver {
  public:
-  // `adopt` gets each connection. `ended` is called once, last: OK when the predecessor has closed
-  // its side; it may destroy the receiver.
+  // `adopt` gets each connection.
   HandoverReceiver(boost::asio::io_context& io, UniqueFd socket,
-                   std::function<void(IdleConnection)> adopt,
-                   std::function<void(absl::Status)> ended);
+                   std::function<void(IdleConnection)> adopt);
   ~HandoverReceiver();
+
+  // Receives until the end. `ended` is called once, last: OK when the predecessor has closed its
+  // side; it may destroy the receiver.
+  void Start(std::function<void(absl::Status)> ended);
 
   // Connections that the kernel dropped because this process was at its descriptor limit.
   uint64_t lost() const { return lost_; }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "boost/asio/io_context.hpp"
+#include "worker/acceptor.h"
+#include "worker/handler_pool.h"
+#include "worker/http/http_server.h"
+#include "worker/internal_calls.h"
+#include "worker/service_table.h"
+
+namespace cohost::worker {
+
+// What loading, probing and removing a service work with. Owned by the Worker, which outlives all
+// who hold a reference.
+struct WorkerParts {
+  boost::asio::io_context& io;
+  ServiceTable& table;
+  HttpServer& http;
+  Acceptor& acceptor;
+  InternalCalls& calls;
+  HandlerPool& pool;
+  const Clock& clock;
+  Log& log;
+};
+
+}  // namespace cohost::worker
