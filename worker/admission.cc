@@ -117,6 +117,7 @@ void Admission::FinishCall(AdmittedExchange& exchange) {
   --calls_;
   exchange.call_pending_ = false;
   if (exchange.place_ == AdmittedExchange::Place::kAbandoned) Leave(exchange);
+  if (calls_ == 0 && on_no_calls_) on_no_calls_();
 }
 
 void Admission::End(AdmittedExchange& exchange, const CancelReason* cancelled) {

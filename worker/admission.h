@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/segment.h"
@@ -24,6 +26,8 @@ class AdmittedExchange : public Exchange, public InboxItem {
  public:
   // To be called by OnLoop: takes note of a call to Handle that has returned.
   void NoteCall();
+  // Whether it stands in the queue or is in the service's code, not ended.
+  bool admitted() const { return place_ != Place::kNone && place_ != Place::kAbandoned; }
 
  protected:
   // The service has no room for it, now or after having waited: to be answered 503.
@@ -88,6 +92,9 @@ class Admission {
   void End(AdmittedExchange& exchange, const CancelReason* cancelled);
   // The service waits for the exchange's client, or no longer: that time is not the service's.
   void SetClientWaits(AdmittedExchange& exchange, bool waits);
+  // Called whenever no call is left; for drains.
+  void set_on_no_calls(std::function<void()> callback) { on_no_calls_ = std::move(callback); }
+
   uint32_t active() const { return active_; }
   uint32_t queued() const { return queued_count_; }
   // Calls that have not returned, of ended exchanges too.
@@ -123,6 +130,7 @@ class Admission {
   uint32_t queued_count_ = 0;
   uint32_t calls_ = 0;
   bool starting_ = false;
+  std::function<void()> on_no_calls_;
 };
 
 }  // namespace cohost::worker

@@ -18,7 +18,10 @@ struct DeadlineQueue::Timer {
   boost::asio::steady_timer timer;
 };
 
-Deadline::~Deadline() {
+Deadline::~Deadline() { Leave(); }
+
+void Deadline::Leave() {
+  Clear();
   if (queue_ != nullptr) queue_->Remove(*this);
 }
 

@@ -28,6 +28,8 @@ class Deadline {
   // OnDeadline will be called once at `due` or a little later.
   void Set(DeadlineQueue& queue, SteadyTime due);
   void Clear() { due_ = {}; }
+  // Clears it and forgets the queue, which may go from here on.
+  void Leave();
   SteadyTime due() const { return due_; }
 
  protected:

@@ -39,6 +39,7 @@ class ServiceTable {
 
   // In the order of their ids.
   void ForEach(const std::function<void(ServiceEntry&)>& visit);
+  HandlerPool& pool() { return pool_; }
   size_t size() const { return entries_.size(); }
 
  private:

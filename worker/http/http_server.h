@@ -88,7 +88,7 @@ class HttpServer {
 
  private:
   class State;
-  const std::unique_ptr<State> state_;
+  const std::shared_ptr<State> state_;
 };
 
 }  // namespace cohost::worker
