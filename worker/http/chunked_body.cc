@@ -101,6 +101,8 @@ ChunkedBody::Result ChunkedBody::Parser::Read(std::string_view bytes, size_t roo
   *consumed = 0;
   while (!bytes.empty()) {
     if (chunk_left_ > 0 && room == 0) return Result::kMore;
+    // "0", CR LF, CR LF is the least that is to come; Beast asserts it when it looks again.
+    if (chunk_left_ == 0 && bytes.size() < 5) return CheckUnfinishedLine(bytes);
     reading_ = chunk_left_ > 0 ? bytes.substr(0, room) : bytes;
     const uint64_t chunk_before = chunk_left_;
     beast::error_code error;

@@ -156,9 +156,9 @@ uint32_t HeadParser::StatusOfBadVersion() const {
   if (line.size() < 8) return 400;
   const std::string_view version = line.substr(line.size() - 8);
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return version.starts_with("HTTP/") && digit(version[5]) && version[6] == '.' && digit(version[7])
-             ? 505
-             : 400;
+  const bool well_formed =
+      version.starts_with("HTTP/") && digit(version[5]) && version[6] == '.' && digit(version[7]);
+  return well_formed && version != "HTTP/1.1" && version != "HTTP/1.0" ? 505 : 400;
 }
 
 }  // namespace
