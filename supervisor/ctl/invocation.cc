@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/ctl/invocation.h"
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/strings.h"
+#include "base/units.h"
+#include "supervisor/config/nearest.h"
+
+namespace cohost::supervisor {
+namespace {
+
+constexpr const char* kDefaultSocket = "/run/cohost/admin.sock";
+
+enum class Takes { kNothing, kOptionalName, kName, kTarget, kEvents, kLogs, kShell };
+
+struct Command {
+  const char* name;
+  Takes takes;
+  const char* argument;
+  const char* about;
+  const char* argument_about;
+  const char* examples;
+};
+
+constexpr Command kCommands[] = {
+    {"status", Takes::kNothing, "", "One page on how the host is", "", "cohostctl status"},
+    {"services", Takes::kOptionalName, "NAME", "All services, or one in detail", "a service",
+     "cohostctl services\n  cohostctl services catalog\n  cohostctl -o json services | jq "
+     "'.services[].name'"},
+    {"groups", Takes::kOptionalName, "NAME", "All groups, or one in detail", "a group",
+     "cohostctl groups steady-1"},
+    {"workers", Takes::kOptionalName, "GROUP", "All worker processes, or those of one group",
+     "a group", "cohostctl workers\n  cohostctl workers steady-1"},
+    {"modules", Takes::kNothing, "", "Files of the module store and who shares them", "",
+     "cohostctl modules"},
+    {"memory", Takes::kNothing, "", "Memory of every Cohost process, measured now", "",
+     "cohostctl memory"},
+    {"plan", Takes::kOptionalName, "FILE",
+     "Which services share a worker and why, now or with another deployment; changes nothing",
+     "a deployment file", "cohostctl plan\n  cohostctl plan new-deployment.yaml"},
+    {"validate", Takes::kOptionalName, "FILE",
+     "Check a deployment file (without a running host), or the host's own file as it is now",
+     "a deployment file", "cohostctl validate deployment.yaml"},
+    {"reload", Takes::kNothing, "",
+     "Read the deployment file again and apply it; with an error in it nothing changes", "",
+     "cohostctl validate && cohostctl reload"},
+    {"recycle", Takes::kTarget, "GROUP[/SLOT]", "Replace workers without losing a request",
+     "a group, or one slot of it", "cohostctl recycle steady-1\n  cohostctl recycle steady-1/0"},
+    {"stop", Takes::kName, "NAME", "Stop a service until it is started again, also over restarts",
+     "a service", "cohostctl stop catalog"},
+    {"start", Takes::kName, "NAME", "Take back a stop, or try a failed service again now",
+     "a service", "cohostctl start catalog"},
+    {"events", Takes::kEvents, "", "What happened, oldest first", "",
+     "cohostctl events --last 20\n  cohostctl events --follow"},
+    {"logs", Takes::kLogs, "SERVICE|GROUP[/SLOT]", "Log lines of a service or of workers",
+     "a service, a group, or one slot of it",
+     "cohostctl logs catalog --follow\n  cohostctl logs steady-1/0 --last 50"},
+    {"completion", Takes::kShell, "SHELL", "A completion script for bash, zsh or fish",
+     "bash, zsh or fish", "source <(cohostctl completion bash)"},
+    {"version", Takes::kNothing, "", "Versions of cohostctl and of the host", "",
+     "cohostctl version"},
+};
+
+std::optional<uint32_t> ParseCount(const std::string& text) {
+  uint32_t count = 0;
+  if (!absl::SimpleAtoi(text, &count)) return std::nullopt;
+  return count;
+}
+
+// `GROUP/SLOT` becomes both; a text without a slash stays a name.
+std::string SplitTarget(Invocation& invocation) {
+  const size_t slash = invocation.name.rfind('/');
+  if (slash == std::string::npos) return "";
+  invocation.slot = ParseCount(invocation.name.substr(slash + 1));
+  if (!invocation.slot) {
+    return absl::StrCat("'", invocation.name, "' is no GROUP/SLOT: a slot is a number from 0");
+  }
+  invocation.name.resize(slash);
+  return "";
+}
+
+void AddArguments(const Command& command, CLI::App& app, Invocation& invocation) {
+  CLI::Option* name = nullptr;
+  switch (command.takes) {
+    case Takes::kNothing:
+      break;
+    case Takes::kOptionalName:
+      app.add_option("name", invocation.name, command.argument_about)
+          ->option_text(absl::StrCat("[", command.argument, "]"));
+      break;
+    case Takes::kName:
+    case Takes::kTarget:
+    case Takes::kLogs:
+      name = app.add_option("name", invocation.name, command.argument_about)->required();
+      break;
+    case Takes::kShell:
+      name = app.add_option("name", invocation.name, command.argument_about)
+                 ->required()
+                 ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      break;
+    case Takes::kEvents:
+      break;
+  }
+  if (name != nullptr) name->option_text(command.argument);
+  if (command.takes == Takes::kEvents || command.takes == Takes::kLogs) {
+    app.add_option("--last", invocation.last, "begin with the last N of the past (at most 10000)")
+        ->option_text("N")
+        ->check(CLI::Range(0, 10000));
+    app.add_flag("-f,--follow", invocation.follow, "go on with new ones until Ctrl-C");
+  }
+  app.footer(absl::StrCat("Examples:\n  ", command.examples));
+}
+
+// The first argument that is no option and no option's value: what was meant as the command.
+std::string CommandWord(const std::vector<std::string>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--socket" || argument == "-o" || argument == "--output" ||
+        argument == "--timeout") {
+      ++i;
+    } else if (argument.empty() || argument[0] != '-') {
+      return argument;
+    }
+  }
+  return "";
+}
+
+Parsed Wrong(const std::string& message) {
+  return {std::nullopt, absl::StrCat("cohostctl: ", message, "\n"), 1};
+}
+
+// A command that is none, told with the nearest; empty when the command is one.
+std::string UnknownCommand(const std::string& word) {
+  const auto& names = CommandNames();
+  if (word.empty() || std::find(names.begin(), names.end(), word) != names.end()) return "";
+  const auto nearest =
+      FindNearest(names, word, [](const std::string& name) { return std::string_view(name); });
+  return absl::StrCat("there is no command '", word, "'; ",
+                      nearest == names.end() ? std::string("`cohostctl --help` shows all")
+                                             : absl::StrCat("did you mean '", *nearest, "'?"));
+}
+
+std::unique_ptr<CLI::App> MakeApp(Invocation& invocation, std::string& timeout) {
+  auto app = std::make_unique<CLI::App>(
+      "Looks at a running Cohost host and steers it, over its admin socket.", "cohostctl");
+  app->require_subcommand(1);
+  app->fallthrough();
+  app->add_option("--socket", invocation.socket,
+                  "the host's admin socket (else COHOST_SOCKET, else /run/cohost/admin.sock)")
+      ->option_text("PATH");
+  app->add_option("-o,--output", invocation.output, "table for people, json for programs")
+      ->option_text("table|json")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, OutputFormat>{
+          {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}}));
+  app->add_option("--timeout", timeout, "how long the host may take (10s; recycle, reload 5m)")
+      ->option_text("DURATION");
+  app->footer(
+      "Exit status: 0 done, 1 the call is wrong, 2 the host was not reached.\n"
+      "Examples:\n  cohostctl status\n  cohostctl COMMAND --help");
+  for (const Command& command : kCommands) {
+    CLI::App* sub = app->add_subcommand(command.name, command.about);
+    AddArguments(command, *sub, invocation);
+    sub->callback([&invocation, name = command.name] { invocation.command = name; });
+  }
+  return app;
+}
+
+}  // namespace
+
+const std::vector<std::string>& CommandNames() {
+  static const auto& names = *[] {
+    auto* all = new std::vector<std::string>;
+    for (const Command& command : kCommands) all->emplace_back(command.name);
+    return all;
+  }();
+  return names;
+}
+
+Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* socket_variable) {
+  if (const std::string unknown = UnknownCommand(CommandWord(arguments)); !unknown.empty()) {
+    return Wrong(unknown);
+  }
+  Invocation invocation;
+  std::string timeout;
+  const auto app = MakeApp(invocation, timeout);
+  try {
+    // CLI11 takes them from the back.
+    app->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app->get_subcommands();
+    return {std::nullopt, (chosen.empty() ? app.get() : chosen.front())->help(), 0};
+  } catch (const CLI::ParseError& error) {
+    const std::string word = CommandWord(arguments);
+    return Wrong(
+        absl::StrCat(error.what(), "; see `cohostctl ", word, word.empty() ? "" : " ", "--help`"));
+  }
+  if (!timeout.empty()) {
+    const auto parsed = ParseDuration(timeout);
+    if (!parsed.ok()) return Wrong(absl::StrCat("--timeout: ", parsed.status().message()));
+    if (*parsed <= absl::ZeroDuration()) return Wrong("--timeout: must be more than 0");
+    invocation.timeout = *parsed;
+  }
+  if (invocation.command == "recycle" || invocation.command == "logs") {
+    if (const std::string wrong = SplitTarget(invocation); !wrong.empty()) return Wrong(wrong);
+  }
+  if (invocation.socket.empty()) {
+    const bool is_set = socket_variable != nullptr && *socket_variable != '\0';
+    invocation.socket = is_set ? socket_variable : kDefaultSocket;
+  }
+  return {invocation, "", 0};
+}
+
+}  // namespace cohost::supervisor

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace cohost::supervisor {
+
+enum class OutputFormat { kTable, kJson };
+
+// One call of cohostctl, parsed.
+struct Invocation {
+  std::string command;  // one of kCommands
+  std::string socket;
+  OutputFormat output = OutputFormat::kTable;
+  // Unset: what suits the command.
+  std::optional<absl::Duration> timeout;
+  // A service, a group, a file or a shell, as the command takes it; empty: none.
+  std::string name;
+  std::optional<uint32_t> slot;
+  uint32_t last = 0;
+  bool follow = false;
+};
+
+// The result of parsing: an invocation, or a text to print and an exit status (help, a mistake).
+struct Parsed {
+  std::optional<Invocation> invocation;
+  std::string text;
+  int exit_code = 0;
+};
+
+// Reads the command line. The socket is --socket, else COHOST_SOCKET (`socket_variable`, may be
+// null), else /run/cohost/admin.sock.
+Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* socket_variable);
+
+// Names of all commands, as completion offers them.
+const std::vector<std::string>& CommandNames();
+
+}  // namespace cohost::supervisor
