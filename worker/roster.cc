@@ -115,7 +115,7 @@ void Roster::OnLoaded(uint64_t id, const absl::Status& status) {
     return Settle(record, status, start != StartOutcome::kRunning);
   }
   // It runs, but did not answer as it must: its own stop, before anybody is told.
-  DrainAndStop(parts_, *record.entry, absl::ZeroDuration(),
+  DrainAndStop(parts_, *record.entry, absl::ZeroDuration(), kUnreadyStopLimit,
                [this, &record, status](const RemovalResult& result) {
                  Settle(record, status, result.whole);
                });
@@ -183,7 +183,7 @@ void Roster::BeginRemoval(Record& record) {
   if (record.response.state() != cohost::v1::SERVICE_STATE_READY) {
     return EndRemoval(record, 0, record.disposable);
   }
-  DrainAndStop(parts_, *record.entry, record.drain_limit,
+  DrainAndStop(parts_, *record.entry, record.drain_limit, kStopLimit,
                [this, &record](const RemovalResult& result) {
                  EndRemoval(record, result.cancelled, result.whole);
                });

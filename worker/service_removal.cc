@@ -37,7 +37,7 @@ struct Removal : std::enable_shared_from_this<Removal> {
   void StopService() {
     Countdown countdown(parts.io);
     entry.hosted()->Stop(countdown.Expect());
-    countdown.Wait(kStopLimit, [self = shared_from_this()](uint32_t missing) {
+    countdown.Wait(stop_limit, [self = shared_from_this()](uint32_t missing) {
       self->result.cancelled = self->drained.cancelled;
       self->result.whole = missing == 0 && self->drained.running == 0;
       self->done(self->result);
@@ -47,6 +47,7 @@ struct Removal : std::enable_shared_from_this<Removal> {
   WorkerParts& parts;
   ServiceEntry& entry;
   SteadyTime end;
+  absl::Duration stop_limit;
   DrainResult drained;
   RemovalResult result;
   std::function<void(RemovalResult)> done;
@@ -79,8 +80,9 @@ void DrainRequests(WorkerParts& parts, ServiceEntry& entry, absl::Duration limit
 }
 
 void DrainAndStop(WorkerParts& parts, ServiceEntry& entry, absl::Duration limit,
-                  std::function<void(RemovalResult)> done) {
+                  absl::Duration stop_limit, std::function<void(RemovalResult)> done) {
   auto removal = std::make_shared<Removal>(parts, entry);
+  removal->stop_limit = stop_limit;
   removal->done = std::move(done);
   removal->DrainConnections(limit);
 }

@@ -13,8 +13,10 @@ namespace cohost::worker {
 // The steps that end a service. I/O thread only. Each calls `done` once, from the loop, within its
 // limit.
 
-// How long the service's own stop may take once its drain is over.
+// How long the service's own stop may take once its drain is over, and when it was never ready:
+// then others wait to be loaded.
 inline constexpr absl::Duration kStopLimit = absl::Seconds(5);
+inline constexpr absl::Duration kUnreadyStopLimit = absl::Seconds(1);
 
 // Takes its listeners out of the accept thread; connections that were accepted before are in the
 // loop when `done` is called.
@@ -36,6 +38,6 @@ struct RemovalResult {
   bool whole = false;
 };
 void DrainAndStop(WorkerParts& parts, ServiceEntry& entry, absl::Duration limit,
-                  std::function<void(RemovalResult)> done);
+                  absl::Duration stop_limit, std::function<void(RemovalResult)> done);
 
 }  // namespace cohost::worker
