@@ -23,6 +23,7 @@ namespace cohost::supervisor {
 struct HostedService {
   uint64_t revision = 0;
   std::string name;
+  std::string module_path;  // empty: adopted
   ServiceStatus status = ServiceStatus::kLoading;
   std::string reason;
   absl::Duration load_time;
@@ -40,10 +41,12 @@ class Generation final : public WorkerLink::Observer {
     virtual void OnSpawnFailed(const absl::Status& why) = 0;
     // The first answer to a hello; `draining` is the worker's own word.
     virtual void OnReported(bool draining) = 0;
-    // A service's state changed, or all wanted ones became settled.
     virtual void OnServiceChanged(uint64_t service_id, const HostedService& service,
                                   ServiceStatus before) = 0;
+    // A service was answered for, or a state changed: it is not stuck.
     virtual void OnProgress() = 0;
+    // It has stopped to accept for some service: connections that woke it need another worker.
+    virtual void OnIntakeStopped() = 0;
     virtual void OnGenerationDrained() = 0;
     // The link or the channel is of no use any more.
     virtual void OnFault(const absl::Status& why) = 0;
@@ -52,12 +55,13 @@ class Generation final : public WorkerLink::Observer {
     virtual void OnRemark(const std::string& text) = 0;
   };
 
-  // What a fresh process gets beside its group's identity and limits.
-  struct Birth {
-    GenerationId id;
-    GenerationRecord record;
-    int log_file = -1;  // borrowed; -1: none
-  };
+  // Gauges of modules only; everything that is watched closely is in the segment. Long, since a
+  // thousand idle services must cost nothing.
+  static constexpr absl::Duration kStatisticsInterval = absl::Seconds(10);
+  // The worker fails a slow service itself at the start timeout; one that does not is hung.
+  static constexpr absl::Duration kLoadMargin = absl::Seconds(3);
+  // New channels in a row that were of no use.
+  static constexpr uint32_t kMaxChannels = 5;
 
   Generation(const PoolParts& parts, Observer& observer, GenerationId id);
   ~Generation() override;
@@ -66,6 +70,7 @@ class Generation final : public WorkerLink::Observer {
 
   // Exactly one of the two, once. Spawn fails by OnSpawnFailed, never at once. Adopt's entry has
   // the link and the segment; it fails when the entry is not what Spawn has made.
+  // `log_file` is borrowed; -1: none.
   void Spawn(const GroupTarget& group, GenerationRecord record, int log_file);
   absl::Status Adopt(HeldEntry entry, pid_t pid);
 
@@ -86,8 +91,14 @@ class Generation final : public WorkerLink::Observer {
   void SetLogFile(int file);
   void Probe(absl::Duration timeout);
 
+  // Loads a service again that has failed here.
+  void Retry(uint64_t service_id);
+
   // After its end: the services that it was loading.
   std::vector<uint64_t> Suspects();
+
+  // Whether it was because its suspect hung.
+  bool hung() const { return hung_; }
 
   const GenerationId& id() const { return id_; }
   const GenerationRecord& record() const { return record_; }
@@ -106,25 +117,32 @@ class Generation final : public WorkerLink::Observer {
   void OnLinkLost(const absl::Status& why) override;
 
  private:
-  absl::Status Prepare(GenerationRecord record);
+  absl::Status Prepare(ProcessSpec spec, int log_file);
   void Launch(ProcessSpec spec);
   ProcessSpec SpecFor(const GroupTarget& group) const;
   void StartLink(UniqueFd socket);
+  bool usable() const;
   void Connect();
+  void ConnectAgain();
   void Reconnect(const absl::Status& why);
   void WatchStatistics();
   void TakeGauges(const WorkerGauges& gauges);
   void Step();
   void RemoveUnwanted();
+  void Remove(uint64_t service_id);
   void FinishRemove(uint64_t service_id, const absl::Status& status);
-  void SendListeners(const ServiceTarget& service);
-  // Whether every listener of the service is acknowledged.
-  bool HasListeners(const ServiceTarget& service) const;
+  absl::Status SendListeners(const ServiceTarget& service);
+  // UNAVAILABLE while some listener of the service is not acknowledged, else why it has none.
+  absl::Status CheckListeners(const ServiceTarget& service) const;
+  bool IsMissing(const ServiceTarget& service) const;
   void AssignNext();
+  void Assign(const std::shared_ptr<const ServiceTarget>& service);
   void FinishAssign(const std::shared_ptr<const ServiceTarget>& service,
                     const absl::StatusOr<AssignOutcome>& outcome);
   void FailService(const ServiceTarget& service, std::string reason);
   void SetStatus(uint64_t service_id, ServiceStatus status, std::string reason);
+  void TakeProbe(const std::vector<ProbeOutcome>& outcomes);
+  bool TakeRow(uint64_t service_id, uint32_t row);
   void ReleaseListeners();
 
   // Set in the constructor, never changed.
@@ -144,11 +162,15 @@ class Generation final : public WorkerLink::Observer {
   std::unique_ptr<WorkerLink> link_;
   std::unique_ptr<WorkerClient> client_;
   uint32_t failed_channels_ = 0;  // in a row, without an answer between them
+  bool told_ = false;             // SetServices was called
   std::vector<std::shared_ptr<const ServiceTarget>> wanted_;
   GroupPolicy policy_;
   std::map<uint64_t, HostedService> services_;
   uint64_t assigning_ = 0;       // service id; 0: none
+  uint64_t suspect_ = 0;         // assigned and never answered for; 0: none
+  bool hung_ = false;            // the suspect did not load in time
   std::set<uint64_t> removing_;  // service ids
+  std::set<uint64_t> stuck_;     // service ids that the worker could not remove
   std::set<uint64_t> sent_;      // listener tokens sent
   std::set<uint64_t> acknowledged_;
   std::map<uint64_t, std::string> refused_;  // tokens that the worker could not take, and why

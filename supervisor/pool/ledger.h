@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -74,20 +75,23 @@ class Ledger {
  private:
   Ledger(UniqueFd descriptor, void* memory, size_t size);
   Header& header() const;
-  Table& TableAt(uint32_t index) const;
+  Table& TableAt(uint64_t index) const;
   Table& current() const;
   ServiceRow* ServicesOf(Table& table) const;
   SlotRow* SlotsOf(Table& table) const;
-  const SlotRow* FindSlot(std::string_view group, uint32_t slot) const;
+  SlotRow* FindSlot(Table& table, std::string_view group, uint32_t slot) const;
   // The other table as a copy of the current one, and the store that makes it current.
   Table& BeginChange();
   void Commit();
-  ServiceRow* ServiceFor(Table& table, uint64_t service_id);
-  SlotRow* SlotFor(Table& table, std::string_view group, uint32_t slot);
+  // New rows in `table`; the caller has checked that there is room.
+  ServiceRow& AddService(Table& table, uint64_t service_id);
+  SlotRow& AddSlot(Table& table, std::string_view group, uint32_t slot);
+  void BuildIndex();
 
   UniqueFd descriptor_;
   void* memory_ = nullptr;
   size_t size_ = 0;
+  std::unordered_map<uint64_t, uint32_t> index_;  // service id -> row
 };
 
 }  // namespace cohost::supervisor

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -90,25 +89,33 @@ class Pool final : public GroupHost {
  private:
   void Converge();
   void HoldLedger();
-  void AdoptLink(HeldEntry entry, std::vector<RunningProcess>& processes);
+  // Makes room in the ledger, and has the keeper hold it anew when it grew.
+  absl::Status MakeRoom(uint32_t services, uint32_t slots);
+  absl::Status AdoptLedger(std::vector<HeldEntry>& held);
+  void AdoptWorker(HeldEntry entry, std::vector<RunningProcess>& processes);
+  void AdoptDead(const GenerationId& id, HeldEntry entry);
+  void EndStrangers(std::vector<RunningProcess>& processes);
   void CheckLogs();
-  void FillServices(HostSnapshot& snapshot);
-  void FinishStop();
+  void CheckStopped();
   WorkerGroup& GroupNamed(const std::string& name);
+  template <typename Function>
+  void ForEachSlot(Function function) const;
+  template <typename Function>
+  void ForEachGeneration(Function function) const;
+  void Tell(const std::string& message) const;
 
   // Set in the constructor, never changed.
   const PoolParts parts_;
   // Loop thread only.
   std::optional<Ledger> ledger_;
   std::map<std::string, std::unique_ptr<WorkerGroup>> groups_;
-  std::set<std::string> unreadable_;
-  bool converging_ = false;
-  bool converge_again_ = false;
   bool stopping_ = false;
   std::function<void()> stopped_;
   Timer converge_timer_;
   Timer log_timer_;
   Timer ledger_timer_;
+  // Ends with this object; answers of the holder that come later look at it.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace cohost::supervisor

@@ -46,14 +46,16 @@ class SegmentReader {
   SegmentReader& operator=(const SegmentReader&) = delete;
 
   // Takes note of the row that the worker gave to a service, for the rest of the generation.
-  // INVALID_ARGUMENT when the row is out of range, taken by another service, or says another id.
+  // INVALID_ARGUMENT when the row is out of range, another service's, or says another id.
   absl::Status AddRow(uint64_t service_id, uint32_t row);
 
   // Totals of a service in this worker; zeros when it has no row here. Never less than before.
   ServiceTotals Totals(uint64_t service_id);
   RowGauges Gauges(uint64_t service_id, SteadyTime now);
 
-  // Totals of every service that ever had a row, also of rows that nobody took note of.
+  // Totals of every service whose row is known.
+  std::map<uint64_t, ServiceTotals> KnownTotals();
+  // Looks for rows that nobody took note of first.
   std::map<uint64_t, ServiceTotals> AllTotals();
   // Services whose row says that it is being loaded.
   std::vector<uint64_t> LoadingServices();
@@ -63,26 +65,26 @@ class SegmentReader {
   uint64_t accept_progress() const;
   uint64_t thread_slot_overflows() const;
   uint64_t log_bytes_dropped() const;
-  std::vector<uint64_t> ServicesInThreads() const;
 
   // Empty, or the first thing that a worker keeping the rules would not have written.
   const std::string& fault() const { return fault_; }
 
  private:
   struct Row {
-    uint32_t number = 0;
+    uint64_t service_id = 0;
     ServiceTotals last;
   };
 
   SegmentReader(UniqueFd segment, const Segment* mapped);
   absl::Status FindRows();
-  ServiceTotals Read(uint64_t service_id, Row& row);
+  const ServiceTotals& Read(uint32_t number, Row& row);
+  void Fault(std::string what);
 
   // Set in the constructor, never changed.
   UniqueFd descriptor_;
   const Segment* const segment_;
   // Loop thread only.
-  std::map<uint64_t, Row> rows_;
+  std::map<uint32_t, Row> rows_;  // by number; a service that came back may have several
   std::string fault_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -61,7 +62,11 @@ class Slot final : public WorkerHost {
   bool settled() const;
   bool replacing() const;
 
+  // The oldest generation first.
   absl::Status Adopt(const GenerationId& id, HeldEntry entry, pid_t pid);
+  // One that died while no supervisor was there; `suspects` were being loaded.
+  void AdoptDead(const GenerationId& id, const GenerationRecord& record,
+                 const std::vector<uint64_t>& suspects);
   // False when there is no such generation here.
   bool HandleExit(const GenerationId& id, const ExitRecord& record);
   // `done` gets whether a new generation serves.
@@ -71,21 +76,27 @@ class Slot final : public WorkerHost {
   void End(absl::Duration limit);
   void CheckLog();
 
-  uint32_t number() const { return number_; }
   // Every worker with a process, the oldest first.
   std::vector<Worker*> Workers() const;
   bool Wants(uint64_t service_id) const;
   bool Serves(uint64_t service_id) const;
   // Hosted by a worker that finishes, or, with `stuck_only`, by one that cannot be stopped.
   bool Retains(uint64_t service_id, bool stuck_only) const;
-  void FillSnapshot(HostSnapshot& snapshot, const std::array<uint64_t, kRecycleReasons>& restarts);
-  // Why a service that should be here is not; empty: no reason known.
-  std::string FailureOf(uint64_t service_id) const;
+  // A view of each worker, and of the slot itself when it has none.
+  std::vector<WorkerView> Views() const;
+  // Why a service that should be here is not tried; empty: it is.
+  std::string FailureOf(const ServiceTarget& service) const;
+  // Whether a service of the target is for this slot at all.
+  bool BelongsHere(const ServiceTarget& service) const;
+  bool serves() const { return serving_ != nullptr && serving_->serves(); }
+  // What an operator must know of it; empty: nothing.
+  std::string Alarm() const;
 
   // WorkerHost
   GenerationId NextGeneration(RecycleReason reason) override;
   GenerationRecord NextRecord(RecycleReason reason) override;
   const GroupTarget& target() const override { return target_; }
+  uint32_t slot_number() const override { return number_; }
   int log_file() override;
   void OnGenerationEnded(Generation& generation, const ExitRecord* record, bool asked_for) override;
   void WorkerChanged() override { host_.Changed(); }
@@ -94,22 +105,34 @@ class Slot final : public WorkerHost {
 
  private:
   using Services = std::vector<std::shared_ptr<const ServiceTarget>>;
+  // What is known against a service in this slot.
+  struct Strike {
+    uint64_t revision = 0;
+    std::string reason;  // empty: one unexplained death while it was loading
+  };
 
   void DropEnded();
   void Promote();
-  bool Acceptable(std::string& why) const;
+  void FinishReplacement();
+  // Whether the replacement may take over; `why` not, when it may not.
+  bool IsAcceptable(std::string& why) const;
   void Reject(const std::string& why);
-  void Retire(std::unique_ptr<Worker> worker, absl::Duration drain_timeout);
-  void EndUnwanted();
+  void Retire(std::unique_ptr<Worker> worker);
+  void CutOldest();
+  bool EndUnwanted();
+  // The services of the target that this slot should have.
+  Services Wanted() const;
   Services WantedFor(const Worker& worker) const;
-  bool IsCurrent(const Worker& worker, RecycleReason& reason) const;
-  RecycleReason ReplaceReason() const;
+  bool IsBlamed(const ServiceTarget& service) const;
+  // kNone when the worker is as the target wants it.
+  RecycleReason ReplaceReason(const Worker& worker) const;
   bool Overlaps() const;
   void Replace(RecycleReason reason);
-  void Begin(RecycleReason reason);
+  void Begin();
+  void Push();
   void Blame(Generation& generation, const ExitRecord& record);
   void FinishRecycle(bool served);
-  void Tell(const std::string& kind, uint32_t generation, const std::string& message);
+  void Tell(const std::string& kind, uint32_t generation, const std::string& message) const;
   std::unique_ptr<Worker> MakeWorker();
   WorkerView View(const Worker& worker) const;
 
@@ -123,18 +146,16 @@ class Slot final : public WorkerHost {
   bool wanted_ = true;
   bool ending_ = false;
   uint32_t last_generation_ = 0;
-  std::unique_ptr<Worker> serving_;                   // or starting, while nothing else is
-  std::unique_ptr<Worker> incoming_;                  // prepared while serving_ serves
-  std::vector<std::unique_ptr<Worker>> retired_;      // the oldest first
-  RecycleReason next_reason_ = RecycleReason::kNone;  // of a stop-then-start replacement
-  RecycleReason asked_ = RecycleReason::kNone;        // a recycle that was asked for
+  std::unique_ptr<Worker> serving_;               // or starting, while nothing else is
+  std::unique_ptr<Worker> incoming_;              // prepared while serving_ serves
+  std::vector<std::unique_ptr<Worker>> retired_;  // the oldest first
+  RecycleReason asked_ = RecycleReason::kNone;    // a recycle that was asked for
+  // Why the next worker starts that replaces none; kNone: the slot is new.
+  RecycleReason next_reason_ = RecycleReason::kNone;
+  bool restarting_ = false;  // stop-then-start is under way
   std::vector<std::function<void(bool)>> recycled_;
   RestartBackoff reject_backoff_;
   Timer reject_timer_;  // runs: no replacement is tried
-  struct Strike {
-    uint64_t revision = 0;
-    bool blamed = false;
-  };
   std::map<uint64_t, Strike> strikes_;
   std::string last_exit_;
   UniqueFd log_file_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class WorkerHost {
   virtual GenerationId NextGeneration(RecycleReason reason) = 0;
   virtual GenerationRecord NextRecord(RecycleReason reason) = 0;
   virtual const GroupTarget& target() const = 0;
+  virtual uint32_t slot_number() const = 0;
   virtual int log_file() = 0;
   // Its process ended (or never began); the worker forgets the generation right after.
   virtual void OnGenerationEnded(Generation& generation, const ExitRecord* record,
@@ -50,6 +52,8 @@ class Worker final : public Generation::Observer {
   static constexpr absl::Duration kStartMargin = absl::Seconds(5);
   // The same for drains.
   static constexpr absl::Duration kDrainMargin = absl::Seconds(2);
+  // For one probe of all services of a worker.
+  static constexpr absl::Duration kProbeTimeout = absl::Seconds(5);
   // Between the end of a link and the exit record that should come with it.
   static constexpr absl::Duration kExitAfterLink = absl::Seconds(1);
 
@@ -73,6 +77,8 @@ class Worker final : public Generation::Observer {
   WorkerStatus status() const { return status_; }
   // Ready or unhealthy: it serves.
   bool serves() const;
+  // Draining or stopping: it does not come back.
+  bool ends() const;
   // Of the process; null without one.
   Generation* generation() const { return generation_.get(); }
   bool cannot_be_stopped() const { return cannot_be_stopped_; }
@@ -89,6 +95,7 @@ class Worker final : public Generation::Observer {
   void OnServiceChanged(uint64_t service_id, const HostedService& service,
                         ServiceStatus before) override;
   void OnProgress() override;
+  void OnIntakeStopped() override;
   void OnGenerationDrained() override;
   void OnFault(const absl::Status& why) override;
   void OnProbe(bool answered) override;
@@ -103,12 +110,12 @@ class Worker final : public Generation::Observer {
   void Spawn();
   void SendStop();
   void ScheduleRetry();
-  void ScheduleProbe();
+  // After a random part of the health interval, at least `least` of it.
+  void ScheduleProbe(double least);
   void CheckSettled();
-  void CheckSegment();
-  void EndGeneration(const ExitRecord* record, bool asked_for);
+  bool CheckSegment();
+  void EndGeneration(const ExitRecord* record);
   void Tell(const std::string& kind, const std::string& message);
-  absl::Duration Jittered(absl::Duration interval);
 
   // Set in the constructor, never changed.
   const PoolParts& parts_;
@@ -119,10 +126,12 @@ class Worker final : public Generation::Observer {
   RecycleReason reason_ = RecycleReason::kNone;
   RestartBackoff backoff_;
   std::mt19937_64 random_;
+  bool adopted_ = false;
   SteadyTime spawned_;
   SteadyTime ready_since_;  // 0: was not ready in this generation
   SteadyTime retry_at_;
   std::optional<absl::Duration> ready_after_;
+  absl::Duration ready_for_;  // of the generation that ended last
   absl::Duration drain_timeout_;
   uint32_t misses_ = 0;
   bool overload_told_ = false;

@@ -24,14 +24,17 @@ class WorkerGroup {
   void Apply(const GroupTarget& target);
   // The group is not wanted any more.
   void Abandon();
+  // Everything in it ends: drain at most `limit`, then stop.
+  void End(absl::Duration limit);
   void Converge();
   bool empty() const { return slots_.empty(); }
   bool settled() const;
 
   absl::Status Adopt(const GenerationId& id, HeldEntry entry, pid_t pid);
+  void AdoptDead(const GenerationId& id, const GenerationRecord& record,
+                 const std::vector<uint64_t>& suspects);
   bool HandleExit(const GenerationId& id, const ExitRecord& record);
 
-  const std::string& name() const { return target_.name; }
   bool wanted() const { return wanted_; }
   const std::map<uint32_t, std::unique_ptr<Slot>>& slots() const { return slots_; }
   const GroupTarget& target() const { return target_; }
@@ -48,7 +51,7 @@ class WorkerGroup {
   GroupHost& host_;
   // Loop thread only.
   GroupTarget target_;
-  bool wanted_ = true;
+  bool wanted_ = false;
   std::map<uint32_t, std::unique_ptr<Slot>> slots_;
 };
 

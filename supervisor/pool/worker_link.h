@@ -76,7 +76,7 @@ class WorkerLink {
     uint64_t sequence = 0;
     std::string bytes;
     UniqueFd descriptor;
-    bool answered = true;  // false: nothing will come back
+    Done done;
   };
   struct Unanswered {
     Done done;  // null: a hello
@@ -84,7 +84,7 @@ class WorkerLink {
   };
 
   void Send(LinkMessage message, int descriptor, Done done);
-  void SendWithDescriptor(LinkType type, int descriptor, Done done);
+  void SendPlain(LinkType type, int descriptor, Done done);
   void Flush();
   void WaitUntilWritable();
   void WaitUntilReadable();
@@ -95,16 +95,16 @@ class WorkerLink {
   void Lose(const absl::Status& why);
 
   // Set in the constructor, never changed.
-  Timers& timers_;
   const Clock& clock_;
   const std::string binary_id_;
   Observer& observer_;
   // Loop thread only.
   boost::asio::posix::stream_descriptor socket_;
-  uint64_t last_sequence_ = 0;
+  // Begins at the time of day of the machine's run, so no two supervisors use a number twice.
+  uint64_t last_sequence_;
+  bool heard_ = false;  // our first hello is answered
   bool waiting_writable_ = false;
   std::deque<Outgoing> queue_;
-  std::map<uint64_t, Done> done_;              // queued, not sent yet
   std::map<uint64_t, Unanswered> unanswered_;  // sent, by sequence: oldest first
   Timer answer_timer_;
   Timer retry_timer_;

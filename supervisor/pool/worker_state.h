@@ -19,6 +19,7 @@ namespace cohost::supervisor {
 
 enum class WorkerEvent {
   kStart,           // wanted, or an operator says so: acts at once, whatever the back-off
+  kAdopt,           // it lived before this supervisor did
   kSpawnFailed,     // the keeper could not start the process
   kSettled,         // every service that it was given is ready or failed
   kStartTimeout,    // no progress for the start timeout

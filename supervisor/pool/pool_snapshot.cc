@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/pool/pool_snapshot.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace cohost::supervisor {
+namespace {
+
+// What all workers together say of one service.
+struct Gathered {
+  ServiceTotals totals;
+  uint32_t workers = 0;
+  uint32_t ready = 0;
+  bool loading = false;
+  bool failed = false;
+  bool draining = false;
+  std::string reason;
+  absl::Duration warmup;
+  uint32_t in_flight = 0;
+  uint32_t queued = 0;
+  std::optional<absl::Duration> oldest_request_age;
+  std::optional<absl::Duration> oldest_queued_age;
+  uint64_t allocated_bytes = 0;
+  std::vector<ModuleMetricView> metrics;
+  uint64_t metrics_dropped = 0;
+};
+using Gathering = std::unordered_map<uint64_t, Gathered>;
+
+void Raise(std::optional<absl::Duration>& oldest, const std::optional<absl::Duration>& age) {
+  if (age.has_value()) oldest = std::max(oldest.value_or(*age), *age);
+}
+
+void AddMetrics(Gathered& service, const ServiceGauges& gauges) {
+  service.metrics_dropped += gauges.metrics_dropped;
+  for (const ModuleMetricView& metric : gauges.metrics) {
+    const auto known =
+        std::find_if(service.metrics.begin(), service.metrics.end(),
+                     [&metric](const auto& other) { return other.name == metric.name; });
+    if (known != service.metrics.end()) {
+      known->value += metric.value;
+    } else {
+      service.metrics.push_back(metric);
+    }
+  }
+}
+
+void AddState(Gathered& service, const HostedService& hosted, bool retired) {
+  if (retired) {
+    service.draining = true;
+    return;
+  }
+  switch (hosted.status) {
+    case ServiceStatus::kReady:
+      ++service.ready;
+      service.warmup = std::max(service.warmup, hosted.load_time);
+      break;
+    case ServiceStatus::kLoading:
+      service.loading = true;
+      break;
+    case ServiceStatus::kFailed:
+      service.failed = true;
+      break;
+    case ServiceStatus::kDraining:
+    case ServiceStatus::kStopped:
+      service.draining = true;
+      break;
+  }
+  if (!hosted.reason.empty()) service.reason = hosted.reason;
+}
+
+void GatherWorker(const Worker& worker, SteadyTime now, Gathering& gathering) {
+  Generation* generation = worker.generation();
+  if (generation == nullptr) return;
+  SegmentReader* segment = generation->segment();
+  for (const auto& [id, hosted] : generation->services()) {
+    Gathered& service = gathering[id];
+    AddState(service, hosted, worker.ends());
+    AddMetrics(service, hosted.gauges);
+    if (segment == nullptr) continue;
+    const RowGauges gauges = segment->Gauges(id, now);
+    service.in_flight += gauges.in_flight;
+    service.queued += gauges.queued;
+    service.allocated_bytes += gauges.allocated_bytes;
+    Raise(service.oldest_request_age, gauges.oldest_request_age);
+    Raise(service.oldest_queued_age, gauges.oldest_queued_age);
+  }
+  if (segment == nullptr) return;
+  // Of services that have left the worker too.
+  for (const auto& [id, totals] : segment->KnownTotals()) gathering[id].totals.Add(totals);
+}
+
+void GatherWishes(const Slot& slot, const GroupTarget& target, Gathering& gathering) {
+  for (const auto& service : target.services) {
+    if (!slot.BelongsHere(*service)) continue;
+    Gathered& gathered = gathering[service->id];
+    ++gathered.workers;
+    const std::string failure = slot.FailureOf(*service);
+    if (failure.empty()) continue;
+    gathered.failed = true;
+    gathered.reason = failure;
+  }
+}
+
+ServiceStatus StatusOf(const Gathered& service) {
+  if (service.ready > 0) return ServiceStatus::kReady;
+  if (service.loading) return ServiceStatus::kLoading;
+  if (service.failed) return ServiceStatus::kFailed;
+  if (service.workers > 0) return ServiceStatus::kLoading;
+  return service.draining ? ServiceStatus::kDraining : ServiceStatus::kStopped;
+}
+
+void Fill(ServiceView& view, Gathered service) {
+  view.status = StatusOf(service);
+  view.reason = std::move(service.reason);
+  view.totals.Add(service.totals);
+  view.workers = service.workers;
+  view.ready_workers = service.ready;
+  view.warmup = service.warmup;
+  view.in_flight = service.in_flight;
+  view.queued = service.queued;
+  view.oldest_request_age = service.oldest_request_age;
+  view.oldest_queued_age = service.oldest_queued_age;
+  view.allocated_bytes = service.allocated_bytes;
+  view.metrics = std::move(service.metrics);
+  view.metrics_dropped = service.metrics_dropped;
+}
+
+}  // namespace
+
+void FillServices(const WorkerGroups& groups, const Ledger& ledger, SteadyTime now,
+                  HostSnapshot& snapshot) {
+  Gathering gathering;
+  for (const auto& [name, group] : groups) {
+    for (const auto& [number, slot] : group->slots()) {
+      for (const Worker* worker : slot->Workers()) GatherWorker(*worker, now, gathering);
+      if (number < group->target().policy.workers) {
+        GatherWishes(*slot, group->target(), gathering);
+      }
+    }
+  }
+  for (ServiceView& view : snapshot.services) {
+    view.totals = ledger.Totals(view.id);
+    Fill(view, std::move(gathering[view.id]));
+  }
+}
+
+void FillWorkers(const WorkerGroups& groups, const Ledger& ledger, HostSnapshot& snapshot) {
+  for (const auto& [name, group] : groups) {
+    uint32_t ready = 0;
+    for (const auto& [number, slot] : group->slots()) {
+      ready += slot->serves() ? 1 : 0;
+      for (WorkerView& view : slot->Views()) {
+        view.restarts = ledger.Restarts(name, number);
+        snapshot.workers.push_back(std::move(view));
+      }
+      const std::string remark = slot->Alarm();
+      if (!remark.empty()) {
+        snapshot.remarks.push_back(absl::StrCat("worker ", name, "/", number, ": ", remark));
+      }
+    }
+    for (GroupView& view : snapshot.groups) {
+      if (view.name != name) continue;
+      view.workers = static_cast<uint32_t>(group->slots().size());
+      view.workers_ready = ready;
+    }
+  }
+}
+
+}  // namespace cohost::supervisor
