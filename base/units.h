@@ -32,7 +32,8 @@ std::string FormatMegabytes(Bytes bytes);
 // `250us`, `10ms`, `30s`, `5m`, `29h`, `7d`, also `1h30m`; a number without unit is refused except
 // `0`. No negative.
 absl::StatusOr<absl::Duration> ParseDuration(std::string_view text);
-// The form that ParseDuration reads.
+// The form that ParseDuration reads. Call it qualified: Abseil has a FormatDuration too, which
+// argument-dependent lookup finds.
 std::string FormatDuration(absl::Duration duration);
 
 // A time of day in minutes, 0 to 1439.

@@ -67,12 +67,6 @@ uint64_t Quota(uint64_t cpu_millionths) {
   return std::max(kLeastQuotaMicroseconds, cpu_millionths * kCpuPeriodMicroseconds / 1'000'000);
 }
 
-bool MakeEmptyFolder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0755) == 0) return true;
-  // Left over by an earlier keeper with our pid: if it is empty it may be replaced.
-  return errno == EEXIST && rmdir(folder.c_str()) == 0 && mkdir(folder.c_str(), 0755) == 0;
-}
-
 }  // namespace
 
 std::unique_ptr<Cgroup> Cgroup::Create(const CgroupLayout& layout, const std::string& folder_name,
@@ -82,7 +76,8 @@ std::unique_ptr<Cgroup> Cgroup::Create(const CgroupLayout& layout, const std::st
   std::vector<UniqueFd> procs;
   for (const CgroupLayout::Controller& controller : layout.controllers) {
     const std::string folder = absl::StrCat(controller.folder, "/", folder_name);
-    if (!MakeEmptyFolder(folder)) {
+    // One that exists is somebody else's.
+    if (mkdir(folder.c_str(), 0755) != 0) {
       remarks.push_back(
           absl::StrCat("no control group: ", ErrnoStatus(errno, "mkdir", folder).message()));
       continue;

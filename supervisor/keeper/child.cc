@@ -137,10 +137,15 @@ void SetIdentity(const ChildPlan& plan, const Prepared& prepared) {
 }
 
 void ResetSignals() {
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  // Ignoring the results: SIGKILL, SIGSTOP and glibc's own two cannot be set.
-  for (int number = 1; number < NSIG; ++number) sigaction(number, &action, nullptr);
+  // The kernel's structure, all zero: default handler, no flags, empty mask. Not sigaction(3),
+  // which refuses glibc's own two signals, and these can come ignored from whoever started the
+  // keeper.
+  const std::array<uint64_t, 4> defaults{};
+  constexpr size_t kMaskSize = 8;
+  // Ignoring the results: SIGKILL and SIGSTOP cannot be set.
+  for (int number = 1; number < NSIG; ++number) {
+    syscall(SYS_rt_sigaction, number, defaults.data(), nullptr, kMaskSize);
+  }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

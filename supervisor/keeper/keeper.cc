@@ -50,6 +50,11 @@ std::string DefaultSupervisor() {
   return own.substr(0, own.find_last_of('/')) + "/cohost-supervisor";
 }
 
+// Different for every keeper of this machine, also for those that are pid 1 of a namespace each.
+std::string CgroupPrefix(SteadyTime start) {
+  return absl::StrCat("cohost.", getpid(), "-", absl::Hex(start.nanoseconds), ".");
+}
+
 std::vector<std::string> OwnEnvironment() {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable)
@@ -67,8 +72,8 @@ Keeper::Keeper(Environment environment, const Clock& clock, Log& log)
       log_(log),
       signals_(std::move(environment.signals)),
       start_(clock.Steady()),
-      processes_(clock, *this, std::move(environment.cgroups),
-                 absl::StrCat("cohost.", getpid(), "."), environment.open_files),
+      processes_(clock, *this, std::move(environment.cgroups), CgroupPrefix(start_),
+                 environment.open_files),
       ready_fd_(options_.ready_fd) {
   for (size_t i = 0; i < environment.activated.size(); ++i) {
     auto descriptors = std::make_shared<std::vector<UniqueFd>>();

@@ -22,13 +22,13 @@ namespace cohost::testing {
 class TestProcess {
  public:
   struct Options {
-    std::vector<std::string> command;  // absolute path first
+    std::vector<std::string> command{};  // absolute path first
     // Added to, or instead of, the test's own environment.
-    std::vector<std::string> environment;
+    std::vector<std::string> environment{};
     bool clean_environment = false;
     // Number in the child and descriptor here (borrowed for the call). 0 is /dev/null where not
     // named, 1 and 2 are the test's; nothing else is inherited.
-    std::vector<std::pair<int, int>> descriptors;
+    std::vector<std::pair<int, int>> descriptors{};
   };
   static absl::StatusOr<std::unique_ptr<TestProcess>> Start(const Options& options);
 

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -24,6 +25,9 @@ namespace {
 
 constexpr char kCohostd[] = "supervisor/keeper/cohostd";
 constexpr char kRelay[] = "tests/services/relay_supervisor";
+
+// In every process of this test, so that runs beside each other do not see the others'.
+std::string OwnMark() { return "TEST_PROCESS=" + std::to_string(getpid()) + "."; }
 
 }  // namespace
 
@@ -127,7 +131,14 @@ ProcessSpec Shell(const std::string& name, const std::string& command) {
   spec.name = name;
   spec.program = "/bin/sh";
   spec.arguments = {"sh", "-c", command};
-  spec.environment = {"PATH=/usr/bin:/bin"};
+  spec.environment = {"PATH=/usr/bin:/bin", OwnMark()};
+  return spec;
+}
+
+ProcessSpec Sleep(const std::string& name) {
+  ProcessSpec spec = Shell(name, "");
+  spec.program = "/bin/sleep";
+  spec.arguments = {"sleep", "1000"};
   return spec;
 }
 
@@ -145,7 +156,11 @@ std::vector<pid_t> ProcessesMarked(const std::string& name) {
   std::error_code ignored;  // processes come and go
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const pid_t pid = atoi(entry.path().filename().c_str());
-    if (pid > 0 && CarriesMark(pid, name)) marked.push_back(pid);
+    if (pid <= 0 || !CarriesMark(pid, name)) continue;
+    const auto environment = ReadRegularFile(entry.path().string() + "/environ", MiB(1));
+    if (environment.ok() && environment->find(OwnMark()) != std::string::npos) {
+      marked.push_back(pid);
+    }
   }
   return marked;
 }

@@ -77,9 +77,12 @@ class KeeperHarness {
 
 // A spec of a shell command.
 ProcessSpec Shell(const std::string& name, const std::string& command);
+// A spec of a program that sleeps: what the keeper executes is what is then looked at, while a
+// shell would change its environment before it does.
+ProcessSpec Sleep(const std::string& name);
 // `key:` of /proc/PID/status without surrounding blanks.
 std::string StatusField(pid_t pid, const std::string& key);
-// Processes of the machine whose environment says that they belong to `name`.
+// Processes of this test whose environment says that they belong to `name`.
 std::vector<pid_t> ProcessesMarked(const std::string& name);
 
 }  // namespace cohost::supervisor

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -63,8 +64,8 @@ TEST_F(Spawn, NamesTheStepAndTheReasonOfAFailedExec) {
 }
 
 TEST_F(Spawn, RefusesANameThatRuns) {
-  ASSERT_TRUE(seat_->Launch(Shell("worker/a", "exec sleep 1000")).ok());
-  const auto second = seat_->Launch(Shell("worker/a", "exec sleep 1000"));
+  ASSERT_TRUE(seat_->Launch(Sleep("worker/a")).ok());
+  const auto second = seat_->Launch(Sleep("worker/a"));
   EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
 }
 
@@ -79,7 +80,7 @@ TEST_F(Spawn, ReportsExitCodeSignalAndUsage) {
 }
 
 TEST_F(Spawn, PidfdIsTheProcess) {
-  const auto launched = seat_->Launch(Shell("worker/a", "exec sleep 1000"));
+  const auto launched = seat_->Launch(Sleep("worker/a"));
   ASSERT_TRUE(launched.ok());
   EXPECT_EQ(SignalPidfd(launched->pidfd.get(), SIGTERM), 0);
   ASSERT_TRUE(seat_->RunUntil([&] { return !seat_->exits().empty(); }));
@@ -93,7 +94,7 @@ TEST_F(Spawn, Prc08ChildHasExactlyTheNamedDescriptors) {
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd read_end(ends[0]);
   const UniqueFd write_end(ends[1]);
-  ProcessSpec spec = Shell("worker/fds", "exec sleep 1000");
+  ProcessSpec spec = Sleep("worker/fds");
   spec.descriptors = {{9, read_end.get()}, {4, write_end.get()}, {1, write_end.get()}};
   const auto launched = seat_->Launch(std::move(spec));
   ASSERT_TRUE(launched.ok()) << launched.status();
@@ -105,17 +106,19 @@ TEST_F(Spawn, Prc08ChildHasExactlyTheNamedDescriptors) {
 }
 
 TEST_F(Spawn, ChildIsInASessionOfItsOwnAndMarked) {
-  const auto launched = seat_->Launch(Shell("worker/a", "exec sleep 1000"));
+  const auto launched = seat_->Launch(Sleep("worker/a"));
   ASSERT_TRUE(launched.ok());
   EXPECT_EQ(getsid(launched->pid), launched->pid);
   EXPECT_EQ(StatusField(launched->pid, "NoNewPrivs"), "1");
-  EXPECT_EQ(ReadProc(launched->pid, "environ"),
-            std::string("PATH=/usr/bin:/bin\0COHOST_PROCESS=worker/a\0", 43));
+  const std::string environment = ReadProc(launched->pid, "environ");
+  EXPECT_EQ(environment.find("PATH=/usr/bin:/bin"), 0u);
+  EXPECT_TRUE(environment.ends_with(std::string("\0COHOST_PROCESS=worker/a\0", 25)));
+  EXPECT_EQ(std::count(environment.begin(), environment.end(), '\0'), 3);
   EXPECT_EQ(ReadProc(launched->pid, "oom_score_adj"), "300\n");
 }
 
 TEST_F(Spawn, AppliesOpenFileAndCoreLimits) {
-  ProcessSpec spec = Shell("worker/a", "exec sleep 1000");
+  ProcessSpec spec = Sleep("worker/a");
   spec.limits.open_files = 123;
   const auto launched = seat_->Launch(std::move(spec));
   ASSERT_TRUE(launched.ok());
@@ -128,7 +131,7 @@ TEST_F(Spawn, AppliesOpenFileAndCoreLimits) {
 // Started as root: another user, its groups and nothing else. As an ordinary user the same request
 // is refused with the step that failed.
 TEST_F(Spawn, RunsAsTheUserAndGroupsOfTheIdentity) {
-  ProcessSpec spec = Shell("worker/user", "exec sleep 1000");
+  ProcessSpec spec = Sleep("worker/user");
   spec.identity.uid = 65534;
   spec.identity.gid = 65533;
   spec.identity.supplementary_groups = {65530, 65531};
@@ -147,7 +150,7 @@ TEST_F(Spawn, RunsAsTheUserAndGroupsOfTheIdentity) {
 }
 
 TEST_F(Spawn, SupervisorKeepsItsSixCapabilitiesAndWorkersOfRootNone) {
-  const auto launched = seat_->Launch(Shell("worker/root", "exec sleep 1000"));
+  const auto launched = seat_->Launch(Sleep("worker/root"));
   ASSERT_TRUE(launched.ok());
   EXPECT_EQ(StatusField(launched->pid, "CapEff"), "0000000000000000");
   EXPECT_EQ(StatusField(seat_->pid(), "CapEff"),
@@ -156,7 +159,7 @@ TEST_F(Spawn, SupervisorKeepsItsSixCapabilitiesAndWorkersOfRootNone) {
 }
 
 TEST_F(Spawn, LimitsOfTheControlGroupAreAppliedOrRemarkedOn) {
-  ProcessSpec spec = Shell("worker/limits/0/1", "exec sleep 1000");
+  ProcessSpec spec = Sleep("worker/limits/0/1");
   spec.limits.memory = MiB(64);
   spec.limits.cpu = 0.5;
   spec.limits.tasks = 20;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is written where, on a folder that stands for the control group file system. With the real
+// one of the machine: spawn_test and cases_test.
+#include "supervisor/keeper/cgroup.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "gtest/gtest.h"
+#include "tests/support/temporary_folder.h"
+
+namespace cohost::supervisor {
+namespace {
+
+class CgroupTest : public ::testing::Test {
+ protected:
+  std::string Read(const std::string& path) {
+    const auto text = ReadRegularFile(folder_ / path, KiB(4));
+    return text.ok() ? *text : text.status().ToString();
+  }
+  void Write(const std::string& path, const std::string& text) {
+    ASSERT_TRUE(WriteFileAtomically(folder_ / path, text, 0600).ok());
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(CgroupTest, WithoutControlGroupsLimitsAreRemarkedOn) {
+  std::vector<std::string> remarks;
+  EXPECT_EQ(Cgroup::Create({}, "g", {.memory = 1}, remarks), nullptr);
+  EXPECT_EQ(remarks.size(), 1u);
+  remarks.clear();
+  EXPECT_EQ(Cgroup::Create({}, "g", {}, remarks), nullptr);
+  EXPECT_TRUE(remarks.empty());
+}
+
+TEST_F(CgroupTest, FolderThatCannotBeMadeIsRemarkedOnByItsReason) {
+  CgroupLayout layout{CgroupLayout::Kind::kV1, {{"memory", folder_ / "none"}}};
+  std::vector<std::string> remarks;
+  EXPECT_EQ(Cgroup::Create(layout, "g", {.memory = 1}, remarks), nullptr);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("No such file or directory"), std::string::npos);
+}
+
+TEST_F(CgroupTest, FolderOfAnotherProcessIsNotTaken) {
+  ASSERT_TRUE(MakeFolders(folder_ / "g", 0700).ok());
+  Write("g/cgroup.procs", "");
+  CgroupLayout layout{CgroupLayout::Kind::kV2, {{"", folder_.path()}}};
+  std::vector<std::string> remarks;
+  EXPECT_EQ(Cgroup::Create(layout, "g", {}, remarks), nullptr);
+  EXPECT_EQ(remarks.size(), 1u);
+}
+
+TEST_F(CgroupTest, Version1NeedsNoPreparation) {
+  EXPECT_EQ(PrepareCgroups({CgroupLayout::Kind::kV1, {{"memory", "/nowhere"}}}, "keeper"), "");
+}
+
+TEST_F(CgroupTest, Version2MovesTheKeeperIntoALeafAndEnablesControllers) {
+  ASSERT_TRUE(MakeFolders(folder_ / "keeper", 0700).ok());
+  Write("keeper/cgroup.procs", "");
+  Write("cgroup.subtree_control", "");
+  const CgroupLayout layout{CgroupLayout::Kind::kV2, {{"", folder_.path()}}};
+  EXPECT_EQ(PrepareCgroups(layout, "keeper"), "");
+  EXPECT_EQ(Read("keeper/cgroup.procs"), "0");
+  EXPECT_NE(Read("cgroup.subtree_control").find("+pids"), std::string::npos);
+}
+
+TEST_F(CgroupTest, Version2ThatCannotBePreparedSaysWhy) {
+  const CgroupLayout layout{CgroupLayout::Kind::kV2, {{"", folder_ / "none"}}};
+  EXPECT_NE(PrepareCgroups(layout, "keeper").find("No such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cohost::supervisor
