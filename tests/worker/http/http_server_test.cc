@@ -26,20 +26,21 @@ void SayHello(std::shared_ptr<Exchange> exchange) {
 }
 
 // Answers with the method, the target and the body, once that is whole.
-void Echo(const std::shared_ptr<Exchange>& exchange, std::string body = {}) {
+void Echo(const std::shared_ptr<Exchange>& exchange,
+          const std::shared_ptr<std::string>& body = std::make_shared<std::string>()) {
   std::array<char, 1000> part;
   size_t read = 0;
   for (;;) {
     switch (exchange->ReadBody(part.data(), part.size(), &read)) {
       case ExchangeResult::kOk:
-        body.append(part.data(), read);
+        body->append(part.data(), read);
         break;
       case ExchangeResult::kWouldBlock:
         exchange->OnReadable([exchange, body] { Echo(exchange, body); });
         return;
       case ExchangeResult::kEnd: {
         std::string text =
-            std::string(exchange->method()) + " " + std::string(exchange->target()) + " " + body;
+            std::string(exchange->method()) + " " + std::string(exchange->target()) + " " + *body;
         for (const HeaderView& trailer : exchange->trailers()) {
           text.append(" ").append(trailer.name).append("=").append(trailer.value);
         }
