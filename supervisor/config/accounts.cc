@@ -66,14 +66,16 @@ absl::StatusOr<gid_t> FindUserGroup(const std::string& name) {
   return entry.gr_gid;
 }
 
-std::string UserName(uid_t uid) {
+absl::StatusOr<User> FindUserById(uid_t uid) {
   passwd entry{};
   std::vector<char> buffer;
-  const absl::StatusOr<bool> found =
-      LookUp("uid", buffer, entry, [uid](passwd* out, char* data, size_t size, passwd** result) {
-        return getpwuid_r(uid, out, data, size, result);
-      });
-  return found.ok() && *found ? std::string(entry.pw_name) : absl::StrCat(uid);
+  COHOST_ASSIGN_OR_RETURN(const bool found,
+                          LookUp(absl::StrCat("uid ", uid), buffer, entry,
+                                 [uid](passwd* out, char* data, size_t size, passwd** result) {
+                                   return getpwuid_r(uid, out, data, size, result);
+                                 }));
+  if (!found) return absl::NotFoundError(absl::StrCat("no user with number ", uid));
+  return User{entry.pw_uid, entry.pw_gid};
 }
 
 }  // namespace cohost::supervisor

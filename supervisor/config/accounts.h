@@ -15,12 +15,10 @@ struct User {
   gid_t gid = 0;  // primary group
 };
 
-// NOT_FOUND when the name is unknown. Names only, never numbers. They ask the name service switch,
-// which may block on a network when the machine is set up so. Thread-safe.
+// NOT_FOUND when the name is unknown. A name is never taken for a number. They ask the name service
+// switch, which may block on a network when the machine is set up so. Thread-safe.
 absl::StatusOr<User> FindUser(const std::string& name);
+absl::StatusOr<User> FindUserById(uid_t uid);
 absl::StatusOr<gid_t> FindUserGroup(const std::string& name);
-
-// The name of a user, or the number as text when it has none.
-std::string UserName(uid_t uid);
 
 }  // namespace cohost::supervisor

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <sstream>
+#include <istream>
+#include <streambuf>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,42 @@ namespace {
 
 // Thrown out of an event to end yaml-cpp's parser; the reason is in the errors already.
 struct StopParsing {};
+
+// The text as the stream that yaml-cpp wants, which ends the parsing when too much was read since
+// the last event: its scanner keeps every token of a flow collection ([...] or {...}, 230 bytes
+// each) until the collection is closed, so that 4 MiB of brackets would take a gigabyte.
+class MeteredText : public std::streambuf {
+ public:
+  struct TooMuchAtOnce {};
+
+  MeteredText(std::string_view text, size_t limit) : text_(text), limit_(limit) {}
+
+  // The parser got somewhere.
+  void Advance() { since_event_ = 0; }
+
+ protected:
+  // yaml-cpp reads the first bytes one by one and the rest in blocks, both from here; an
+  // exception passes through it.
+  int_type underflow() override {
+    const size_t length = std::min(text_.size() - used_, kBlock);
+    since_event_ += length;
+    if (since_event_ > limit_) throw TooMuchAtOnce();
+    if (length == 0) return traits_type::eof();
+    // The get area is never written through.
+    char* begin = const_cast<char*>(text_.data()) + used_;
+    setg(begin, begin, begin + length);
+    used_ += length;
+    return traits_type::to_int_type(*begin);
+  }
+
+ private:
+  static constexpr size_t kBlock = 2048;
+
+  const std::string_view text_;
+  const size_t limit_;
+  size_t used_ = 0;
+  size_t since_event_ = 0;
+};
 
 // The null that is written at `rest`: yaml-cpp reports it without its text, but `null` and `~` are
 // good names.
@@ -32,8 +69,8 @@ std::string_view NullAt(std::string_view rest) {
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(std::string_view text, const std::string& file, const YamlLimits& limits,
-              ConfigErrors& errors)
-      : text_(text), file_(file), limits_(limits), errors_(errors) {}
+              MeteredText& source, ConfigErrors& errors)
+      : text_(text), file_(file), limits_(limits), source_(source), errors_(errors) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (!complete_) return;
@@ -80,6 +117,8 @@ class TreeBuilder : public YAML::EventHandler {
     Close();
   }
 
+  // Where the last value begins.
+  const YAML::Mark& last() const { return last_; }
   YamlNode TakeRoot() { return std::move(root_); }
 
   void Fail(const YAML::Mark& mark, std::string message) {
@@ -112,6 +151,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   // Every node passes here before it costs anything.
   void Count(const YAML::Mark& mark) {
+    source_.Advance();
+    last_ = mark;
     TakeBackNull(mark);
     if (++count_ <= limits_.nodes) return;
     Fail(mark, absl::StrCat("more than ", limits_.nodes,
@@ -200,9 +241,11 @@ class TreeBuilder : public YAML::EventHandler {
   const std::string_view text_;
   const std::string& file_;
   const YamlLimits& limits_;
+  MeteredText& source_;
   ConfigErrors& errors_;
 
   YamlNode root_;
+  YAML::Mark last_;
   // Maps and lists that are not closed yet, outermost first.
   std::vector<YamlNode> open_;
   size_t count_ = 0;
@@ -263,13 +306,19 @@ YamlNode ParseYaml(std::string_view text, const std::string& file, const YamlLim
     errors.Add({file, fault->line, fault->column, "", fault->message});
     return {};
   }
-  TreeBuilder builder(text, file, limits, errors);
+  MeteredText source(text, limits.flow);
+  TreeBuilder builder(text, file, limits, source, errors);
   try {
-    std::istringstream stream{std::string(text)};
+    std::istream stream(&source);
     YAML::Parser parser(stream);
     // The second call finds a second document, or nothing.
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const StopParsing&) {
+    return {};
+  } catch (const MeteredText::TooMuchAtOnce&) {
+    errors.Add({file, builder.last().line + 1, builder.last().column + 1, "",
+                absl::StrCat("the text, [...], {...} or comment that follows is longer than ",
+                             limits.flow, " bytes; use block style, one item a line")});
     return {};
   } catch (const YAML::Exception& error) {
     errors.Add(SyntaxError(error, text, file));

@@ -40,6 +40,9 @@ struct YamlNode {
 // into one file; larger deployments use several.
 struct YamlLimits {
   size_t size = size_t{4} << 20;
+  // One text, flow collection or run of comments: yaml-cpp's scanner holds all of it, up to 230
+  // times its size.
+  size_t flow = size_t{128} << 10;
   // yaml-cpp recurses once a level; our deepest own key is at 5, the rest is for settings.
   size_t depth = 32;
   // 72 bytes each: under 40 MB while the largest tree grows.

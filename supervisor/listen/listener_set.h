@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,20 +40,31 @@ class ListenerSet {
   // A prepared change: the listeners that were not there before.
   class Change {
    public:
-    Change(Change&&) = default;
-    Change& operator=(Change&&) = default;
+    Change(Change&& other) noexcept
+        : opened_(std::move(other.opened_)), kept_(std::move(other.kept_)) {
+      other.opened_.clear();
+    }
+    Change& operator=(Change&&) = delete;
     // Undoes what was opened: an uncommitted change leaves no socket file behind.
     ~Change();
 
    private:
     friend class ListenerSet;
     Change() = default;
-    std::map<std::string, Listener> opened_;
+    struct Opened {
+      Listener listener;
+      std::optional<uid_t> default_owner;
+      // Taken over: undoing it leaves the socket and its file alone.
+      bool adopted = false;
+    };
+    std::map<std::string, Opened> opened_;
     // Listeners that stay, by key, as they are wanted now.
     std::map<std::string, WantedListener> kept_;
   };
 
-  explicit ListenerSet(DescriptorHolder& holder);
+  // `report` gets a line for each listener that the keeper refused to hold: it works, but ends with
+  // this supervisor.
+  explicit ListenerSet(DescriptorHolder& holder, std::function<void(std::string)> report = nullptr);
   ListenerSet(const ListenerSet&) = delete;
   ListenerSet& operator=(const ListenerSet&) = delete;
 
@@ -65,7 +80,8 @@ class ListenerSet {
   struct Outcome {
     std::vector<std::string> opened;
     std::vector<std::string> closed;
-    // Changed modes, owners and backlogs that could not be applied, and what the keeper refused.
+    // Changed modes, owners and backlogs that could not be applied, files that could not be
+    // removed.
     std::vector<std::string> remarks;
   };
   // Makes the prepared listeners present, applies changed modes, owners and backlogs to those that
@@ -73,21 +89,33 @@ class ListenerSet {
   Outcome Commit(Change change);
 
   // Closes everything, removes our socket files and releases what the keeper holds.
-  void Close();
+  Outcome Close();
 
   // Null when absent; valid until the next Commit.
   const Listener* Find(const std::string& key) const;
   const std::map<std::string, Listener>& listeners() const { return present_; }
 
  private:
-  absl::StatusOr<Listener> AdoptOrOpen(const WantedListener& wanted, Change& change);
-  void Drop(const std::string& key, const Listener& listener);
+  struct Inherited {
+    std::string name;  // of the entry
+    std::optional<SocketFile> file;
+    UniqueFd fd;
+  };
+  absl::StatusOr<Change::Opened> AdoptOrOpen(const WantedListener& wanted) const;
+  // A duplicate of the inherited listener that fits, or none.
+  std::optional<Listener> Adopt(const WantedListener& wanted) const;
+  void CommitOpened(Change& change, Outcome& outcome);
+  void CommitKept(const Change& change, Outcome& outcome);
+  void ReleaseInherited(Outcome& outcome);
+  void Hold(const std::string& key, const Listener& listener);
+  void Drop(const std::string& key, Outcome& outcome);
 
   // Set in the constructor, never changed.
   DescriptorHolder& holder_;
+  const std::function<void(std::string)> report_;
   // Loop thread only.
   std::map<std::string, Listener> present_;
-  std::vector<HeldEntry> adoptable_;
+  std::vector<Inherited> inherited_;
 };
 
 }  // namespace cohost::supervisor
