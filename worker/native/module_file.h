@@ -16,9 +16,10 @@ struct ModuleFile {
   bool needs_static_tls = false;
 };
 
-// Reads and checks the headers of `path`: dlopen trusts them, and a file that is shorter than its
-// program headers say kills the process with SIGBUS. FAILED_PRECONDITION, naming the file and what
-// is wrong with it: not a regular file, not a shared object for this machine, cut off.
+// Reads and checks the headers of `path`, a last look after the module store's: dlopen trusts them,
+// and a file that is shorter than its program headers say kills the process with SIGBUS.
+// FAILED_PRECONDITION, naming the file and what is wrong with it: not a regular file, not a shared
+// object for this machine, cut off.
 absl::StatusOr<ModuleFile> InspectModuleFile(const std::string& path);
 
 }  // namespace cohost::worker::native

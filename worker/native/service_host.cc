@@ -101,7 +101,10 @@ absl::StatusOr<std::string_view> ServiceHost::Image(std::string_view name) {
   if (found == description_.data_images.end()) {
     return absl::NotFoundError(absl::StrCat("no data image named ", std::string(name)));
   }
-  return runtime_.images().Map(found->second);
+  absl::StatusOr<std::string_view> image = runtime_.images().Map(found->second);
+  // NOT_FOUND is kept for a name that the deployment does not have.
+  if (!image.ok()) return absl::UnavailableError(image.status().message());
+  return image;
 }
 
 void ServiceHost::Log(cohost_log_level level, std::string_view message) {

@@ -76,6 +76,7 @@ class ServiceHost final : public TimerOwner, public std::enable_shared_from_this
   void NoteProgress();
 
   std::optional<std::string_view> Setting(std::string_view key) const;
+  // NOT_FOUND: the deployment has none of that name; UNAVAILABLE: its file cannot be mapped.
   absl::StatusOr<std::string_view> Image(std::string_view name);
   void Log(cohost_log_level level, std::string_view message);
 

@@ -50,6 +50,6 @@ def cohost_module(name, srcs, deps = [], copts = [], linkopts = [], **kwargs):
     native.alias(
         name = name,
         actual = name + ".so",
-        testonly = kwargs.get("testonly", False),
+        testonly = kwargs.get("testonly"),
         visibility = kwargs.get("visibility"),
     )
