@@ -92,13 +92,17 @@ static inline uint32_t cohost_data_image_u32(const unsigned char* at) {
   return number;
 }
 
-// NULL when `bytes` is an image that can be read, otherwise what is wrong with it (a constant).
+// NULL when `bytes` is an image that can be read, otherwise what is wrong with it (a constant);
+// then `image` has no records.
 static inline const char* cohost_data_image_open(const void* bytes, size_t length,
                                                  cohost_data_image* image) {
   const unsigned char* at = (const unsigned char*)bytes;
   uint64_t count;
   uint64_t keys;
   uint64_t values;
+  image->bytes = NULL;
+  image->length = 0;
+  image->count = 0;
   if (length < COHOST_DATA_IMAGE_HEADER_SIZE) return "shorter than a data image's header";
   if (memcmp(at, COHOST_DATA_IMAGE_MAGIC, 8) != 0) return "not a data image";
   if (cohost_data_image_u32(at + 8) != COHOST_DATA_IMAGE_VERSION) {

@@ -213,7 +213,7 @@ absl::Status VerifyDataImage(int fd) {
   WindowReader reader(fd, size);
   COHOST_ASSIGN_OR_RETURN(const std::string_view read, reader.Read(0, kHeaderSize));
   const std::string header(read);
-  cohost_data_image image;
+  cohost_data_image image = {};
   COHOST_RETURN_IF_ERROR(VerifyHeader(header, size, &image));
   const auto* at = reinterpret_cast<const unsigned char*>(header.data());
   COHOST_RETURN_IF_ERROR(VerifyRecords(fd, image, cohost_data_image_u64(at + 48)));

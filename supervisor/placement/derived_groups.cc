@@ -114,6 +114,7 @@ void DerivedGroups::KeepWhatFits(const Key& key, const std::string& name,
                                  const std::vector<const PlacementService*>& staying,
                                  std::vector<Member>& leaving) {
   std::vector<Load> loads;
+  loads.reserve(staying.size());
   for (const PlacementService* service : staying) loads.emplace_back(service->load);
   Load sum;
   for (const Load& load : loads) sum += load;
@@ -138,8 +139,10 @@ void DerivedGroups::PackRest(const Key& key, const std::vector<Member>& members)
   std::vector<size_t> bin_of(members.size(), 0);
   if (key.alone.empty()) {
     std::vector<Load> items;
+    items.reserve(members.size());
     for (const Member& member : members) items.emplace_back(member.service->load);
     std::vector<Load> present;
+    present.reserve(bins.size());
     for (const Bin& bin : bins) present.push_back(bin.load);
     bin_of = PackIntoBins(items, present, limits_);
   }

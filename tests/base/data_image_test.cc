@@ -90,6 +90,14 @@ TEST(DataImage, EmptyImageHasNoRecords) {
   EXPECT_EQ(DataImage().Find("a"), std::nullopt);
 }
 
+TEST(DataImage, ARefusedImageHasNoRecords) {
+  cohost_data_image image = {nullptr, 5, 7};
+  EXPECT_NE(cohost_data_image_open("short", 5, &image), nullptr);
+  EXPECT_EQ(image.count, 0u);
+  cohost_data_record record;
+  EXPECT_EQ(cohost_data_image_find(&image, "a", 1, &record), 0);
+}
+
 TEST(DataImage, RefusesEveryTruncation) {
   const std::string file = Fruit();
   for (size_t length = 0; length < file.size(); ++length) {
