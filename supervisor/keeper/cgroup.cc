@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -206,6 +208,23 @@ std::string PrepareCgroups(const CgroupLayout& layout, const std::string& leaf_n
     if (!status.ok()) absl::StrAppend(&problems, controller, ": ", status.message(), "; ");
   }
   return problems;
+}
+
+void RemoveAbandonedCgroups(const CgroupLayout& layout) {
+  constexpr std::string_view kPrefix = "cohost.";
+  for (const CgroupLayout::Controller& controller : layout.controllers) {
+    std::error_code error;  // a folder that cannot be read has nothing that we could remove
+    for (const auto& entry : std::filesystem::directory_iterator(controller.folder, error)) {
+      const std::string name = entry.path().filename().string();
+      pid_t pid = 0;
+      if (name.rfind(kPrefix, 0) != 0 ||
+          !absl::SimpleAtoi(name.substr(kPrefix.size(), name.find('-') - kPrefix.size()), &pid) ||
+          OpenPidfd(pid).valid()) {
+        continue;
+      }
+      (void)rmdir(entry.path().c_str());  // ignoring: one with members stays
+    }
+  }
 }
 
 }  // namespace cohost::supervisor

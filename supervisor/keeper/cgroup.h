@@ -60,4 +60,8 @@ class Cgroup {
 // Nothing to do for version 1. Returns what could not be done, empty if all was.
 std::string PrepareCgroups(const CgroupLayout& layout, const std::string& leaf_name);
 
+// Removes empty groups that keepers which no longer run have left ("cohost.PID-..."): a keeper that
+// is killed cannot.
+void RemoveAbandonedCgroups(const CgroupLayout& layout);
+
 }  // namespace cohost::supervisor

@@ -2,6 +2,7 @@
 #include "supervisor/keeper/keeper.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -38,7 +39,7 @@ constexpr uint64_t kSupervisorCapabilities = 1U << 0 |   // CAP_CHOWN
 constexpr int kSupervisorOomScore = -900;
 // For the last processes after SIGKILL.
 constexpr absl::Duration kEndLimit = absl::Seconds(5);
-// For a supervisor that said it is done to exit by itself.
+// For a supervisor that is done, or has closed its socket, to exit by itself.
 constexpr absl::Duration kSupervisorExitLimit = absl::Seconds(2);
 constexpr absl::Duration kRetryPause = absl::Milliseconds(5);
 
@@ -53,6 +54,20 @@ std::string DefaultSupervisor() {
 // Different for every keeper of this machine, also for those that are pid 1 of a namespace each.
 std::string CgroupPrefix(SteadyTime start) {
   return absl::StrCat("cohost.", getpid(), "-", absl::Hex(start.nanoseconds), ".");
+}
+
+// False when the reader has stopped reading. In pieces that a pipe takes without waiting once it
+// polls writable.
+bool WriteInPieces(int fd, std::string_view text) {
+  constexpr int kPatienceMilliseconds = 1000;
+  while (!text.empty()) {
+    pollfd writable{fd, POLLOUT, 0};
+    if (poll(&writable, 1, kPatienceMilliseconds) != 1) return false;
+    const ssize_t written = write(fd, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
 }
 
 std::vector<std::string> OwnEnvironment() {
@@ -159,6 +174,7 @@ void Keeper::OnSupervisorExited(int status) {
   supervisor_start_pipe_.Reset();
   processes_.ForgetSequences();
   for (auto& [record, notice] : notices_) notice.sent = false;
+  kill_supervisor_at_.reset();
   if (phase_ == Phase::kEnding) return;
 
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -256,7 +272,12 @@ void Keeper::ReadRequests() {
       connection_.Send(ErrorMessage(0, absl::ResourceExhaustedError(message.status().message())));
       continue;
     }
-    if (!message.ok()) return DropSupervisor("it closed its socket");
+    if (!message.ok()) {
+      // It is about to exit, and its exit code is wanted: it gets the time.
+      connection_.Close();
+      kill_supervisor_at_ = clock_.Steady() + kSupervisorExitLimit;
+      return;
+    }
     const auto header = DecodeKeeperHeader(message->bytes, message->descriptors.size());
     if (!header.ok()) return DropSupervisor(AsStd(header.status().message()));
     const auto request = DecodeKeeperMessage(*header, message->bytes);
@@ -324,9 +345,7 @@ void Keeper::ReportReady(std::string line) {
   was_ready_ = true;
   if (!ready_fd_.valid()) return;
   line += '\n';
-  // Whoever asked for the line reads it; a pipe takes it whole or the reader has stopped reading.
-  pollfd writable{ready_fd_.get(), POLLOUT, 0};
-  if (poll(&writable, 1, 0) != 1 || write(ready_fd_.get(), line.data(), line.size()) < 0) {
+  if (!WriteInPieces(ready_fd_.get(), line)) {
     log_.Warning("the ready line could not be written", {{"descriptor", int64_t{ready_fd_.get()}}});
   }
   ready_fd_.Reset();

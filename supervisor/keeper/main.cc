@@ -106,6 +106,7 @@ int Main(int argc, char** argv) {
   environment.signals = *std::move(signals);
   environment.open_files = RaiseOpenFiles();
   environment.cgroups = ReadCgroupLayout();
+  RemoveAbandonedCgroups(environment.cgroups);
   const std::string problem = PrepareCgroups(environment.cgroups, "keeper");
   if (!problem.empty()) log.Warning("control groups are not usable", {{"reason", problem}});
   return Keeper(std::move(environment), SystemClock(), log).Run();

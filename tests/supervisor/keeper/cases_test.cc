@@ -150,6 +150,11 @@ TEST(Reaping, Prc05OrphansAreReapedAndTwentyExitCodesAreRight) {
   };
   EXPECT_TRUE(Eventually(only_sleep_left));
   EXPECT_TRUE(Eventually([&] { return Zombies(cohostd) == 0; }, absl::Seconds(2)));
+  // unshare does not pass signals on.
+  EXPECT_TRUE(Eventually([&] {
+    kill(cohostd, SIGTERM);
+    return keeper.process().WaitUntilEnded(absl::Milliseconds(10)).has_value();
+  }));
 }
 
 TEST(SignalState, Prc07ChildrenHaveNoBlockedOrIgnoredSignals) {

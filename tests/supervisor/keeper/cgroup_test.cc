@@ -4,7 +4,7 @@
 // one of the machine: spawn_test and cases_test.
 #include "supervisor/keeper/cgroup.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -70,6 +70,22 @@ TEST_F(CgroupTest, Version2MovesTheKeeperIntoALeafAndEnablesControllers) {
 TEST_F(CgroupTest, Version2ThatCannotBePreparedSaysWhy) {
   const CgroupLayout layout{CgroupLayout::Kind::kV2, {{"", folder_ / "none"}}};
   EXPECT_NE(PrepareCgroups(layout, "keeper").find("No such file"), std::string::npos);
+}
+
+TEST_F(CgroupTest, OnlyEmptyGroupsOfDeadKeepersAreRemoved) {
+  // No process has a number beyond the kernel's largest possible.
+  const std::string dead = "cohost.4194305-1.worker.a";
+  const std::string dead_but_used = "cohost.4194305-1.worker.b";
+  const std::string alive = "cohost." + std::to_string(getpid()) + "-1.worker.a";
+  for (const std::string& name : {dead, dead_but_used, alive, std::string("others")}) {
+    ASSERT_TRUE(MakeFolders(folder_ / name, 0700).ok());
+  }
+  Write(dead_but_used + "/cgroup.procs", "1\n");
+  RemoveAbandonedCgroups({CgroupLayout::Kind::kV1, {{"memory", folder_.path()}}});
+  EXPECT_FALSE(std::filesystem::exists(folder_ / dead));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / dead_but_used));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / alive));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "others"));
 }
 
 }  // namespace

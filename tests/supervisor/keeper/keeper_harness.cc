@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/supervisor/keeper/keeper_harness.h"
 
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -96,6 +97,16 @@ KeeperHarness::KeeperHarness() : listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK
   std::memcpy(address.sun_path, path.data(), path.size());
   EXPECT_EQ(bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   EXPECT_EQ(listen(listener_.get(), 16), 0);
+}
+
+KeeperHarness::~KeeperHarness() {
+  if (process_ == nullptr) return;
+  const auto asked_and_ended = [&] {
+    // The second time it does not wait for its supervisor.
+    (void)process_->Signal(SIGTERM);
+    return process_->WaitUntilEnded(absl::Milliseconds(10)).has_value();
+  };
+  EXPECT_TRUE(testing::Eventually(asked_and_ended));
 }
 
 void KeeperHarness::Start(const std::vector<std::string>& options,

@@ -59,6 +59,8 @@ class Seat {
 class KeeperHarness {
  public:
   KeeperHarness();
+  // Ends the keeper as people do, so that it leaves nothing on the machine.
+  ~KeeperHarness();
 
   // `wrapper` stands before the command: {"/usr/bin/unshare", "-p", ...}.
   void Start(const std::vector<std::string>& options = {},
