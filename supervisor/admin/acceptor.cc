@@ -132,6 +132,7 @@ void AdminAcceptor::State::TakeOver(UniqueFd connection) {
   UniqueFd duplicate(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
   UniqueFd& handed = moved.valid() ? moved : connection;
   if (!duplicate.valid()) {
+    accept_errors_.fetch_add(1, std::memory_order_relaxed);
     Report("accept", std::string(ErrnoStatus(errno, "dup", "an admin connection").message()));
     return;
   }

@@ -12,6 +12,9 @@
 namespace cohost::supervisor {
 namespace {
 
+// Slots change rarely, and a snapshot costs the loop something.
+constexpr absl::Duration kSearchInterval = absl::Seconds(1);
+
 // Value of a line's first key when that is "time", as base/log.h writes it.
 std::string_view TimeOf(std::string_view line) {
   constexpr std::string_view kStart = "{\"time\":\"";
@@ -70,6 +73,9 @@ bool LogStream::Wants(std::string_view line) const {
 }
 
 void LogStream::FindSources() {
+  const SteadyTime now = SystemClock().Steady();
+  if (past_read_ && now - searched_ < kSearchInterval) return;
+  searched_ = now;
   const std::shared_ptr<const HostSnapshot> snapshot = host_.snapshot();
   for (const WorkerView& worker : snapshot->workers) {
     if (!Wants(worker) || sources_.count(worker.log_file) != 0) continue;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "base/clock.h"
 #include "proto/admin.pb.h"
 #include "supervisor/admin/host_control.h"
 #include "supervisor/admin/log_file.h"
@@ -62,6 +63,7 @@ class LogStream final : public Polled, public std::enable_shared_from_this<LogSt
 
   // The poller's thread only.
   std::map<std::string, Source> sources_;  // by path
+  SteadyTime searched_;
   bool past_read_ = false;
   // Past lines that the client has not taken yet.
   std::deque<admin::v1::LogLine> past_;

@@ -27,6 +27,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream<Message>
   // The call that gRPC runs; it deletes itself. Called once.
   grpc::ServerWriteReactor<Message>* Open() {
     auto* call = new Call(this->shared_from_this());
+    // So that a client knows that it is served, also before the first message.
+    call->StartSendInitialMetadata();
     MutexLock lock(mutex_);
     call_ = call;
     return call;
