@@ -6,8 +6,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -183,6 +185,60 @@ TEST_F(ListenerTest, SOK_03_LongPathsWorkToTheLastByte) {
     EXPECT_EQ(listener.status().code(), absl::StatusCode::kOutOfRange);
     EXPECT_NE(listener.status().message().find(absl::StrCat("this one has ", length)),
               absl::string_view::npos);
+  }
+}
+
+// A child that listens on the address until it is killed, as another server would.
+class OtherProcess {
+ public:
+  explicit OtherProcess(const Address& address) {
+    int ready[2];
+    EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      const absl::StatusOr<Listener> listener = OpenListener(address);
+      const char byte = listener.ok() ? '+' : '-';
+      if (write(ready[1], &byte, 1) == 1) pause();
+      _exit(1);
+    }
+    char byte = 0;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    EXPECT_EQ(byte, '+');
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~OtherProcess() { Kill(); }
+  void Kill() {
+    if (pid_ <= 0) return;
+    EXPECT_EQ(kill(pid_, SIGKILL), 0);
+    EXPECT_EQ(waitpid(pid_, nullptr, 0), pid_);
+    pid_ = 0;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+TEST_F(ListenerTest, SOK_03_AnotherProcessIsNamedAndAfterItsDeathReplaced) {
+  Address tcp;
+  {
+    const absl::StatusOr<Listener> free = OpenListener(Tcp("http://127.0.0.1:0"));
+    ASSERT_TRUE(free.ok()) << free.status();
+    tcp = free->address;
+  }
+  for (const Address& address : {Unix("s"), tcp}) {
+    OtherProcess other(address);
+    const absl::Status status = OpenListener(address).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_NE(
+        status.message().find(absl::StrCat("in use by process ", other.pid(), " (listener_test)")),
+        absl::string_view::npos)
+        << status;
+    other.Kill();
+    const absl::StatusOr<Listener> listener = OpenListener(address);
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    EXPECT_TRUE(Connects(*listener));
   }
 }
 
