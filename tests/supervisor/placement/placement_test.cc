@@ -19,7 +19,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::IsSubsetOf;
 
-constexpr int kRounds = 300;
+constexpr int kRounds = 200;
 constexpr LoadClass kClasses[] = {LoadClass::kLatency, LoadClass::kSteady, LoadClass::kBursty,
                                   LoadClass::kBatch, LoadClass::kIdle};
 
@@ -54,17 +54,15 @@ PlacementInput RandomInput(std::mt19937& random) {
   return input;
 }
 
-const PlacementService& ServiceOf(const PlacementInput& input, const std::string& name) {
-  return *std::find_if(input.services.begin(), input.services.end(),
-                       [&](const PlacementService& service) { return service.name == name; });
-}
+using ServicesByName = std::map<std::string, const PlacementService*>;
 
 // Rules 1 to 3 of placement.h for one group.
-void CheckGroup(const PlacementInput& input, const PlacedGroup& group) {
+void CheckGroup(const PlacementInput& input, const ServicesByName& services,
+                const PlacedGroup& group) {
   Load load;
   std::map<LoadClass, int> classes;
   for (const PlacedService& placed : group.services) {
-    const PlacementService& service = ServiceOf(input, placed.name);
+    const PlacementService& service = *services.at(placed.name);
     load += Load(service.load);
     ++classes[service.load.load_class];
     EXPECT_EQ(service.runtime, group.runtime);
@@ -85,10 +83,12 @@ void CheckGroup(const PlacementInput& input, const PlacedGroup& group) {
 }
 
 void CheckAll(const PlacementInput& input, const Placement& placement) {
+  ServicesByName services;
+  for (const PlacementService& service : input.services) services[service.name] = &service;
   size_t placed = 0;
   std::map<std::string, int> names;
   for (const PlacedGroup& group : placement.groups) {
-    CheckGroup(input, group);
+    CheckGroup(input, services, group);
     placed += group.services.size();
     EXPECT_EQ(++names[group.name], 1) << group.name;
   }
@@ -198,10 +198,13 @@ TEST(Placement, NeedsFewerThanTwiceTheGroupsThatMustBe) {
   }
 }
 
-// CPU time, so that a busy machine does not fail it; sanitizers are several times slower.
+// CPU time, so that a busy machine does not fail it. Without optimisation it takes about 0.4 s, too
+// near to the claim; sanitizers are several times slower.
 TEST(Placement, TenThousandServicesTakeLessThanASecond) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr double kLimit = 20;
+#elif !defined(__OPTIMIZE__)
+  constexpr double kLimit = 4;
 #else
   constexpr double kLimit = 1;
 #endif
