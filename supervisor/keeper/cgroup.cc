@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -63,6 +64,13 @@ uint64_t FindCounter(const std::string& path, std::string_view key) {
     }
   }
   return 0;
+}
+
+std::string NamespacePrefix() {
+  struct stat info {};
+  // 0 without /proc: then there are no control groups either.
+  if (stat("/proc/self/ns/pid", &info) != 0) info.st_ino = 0;
+  return absl::StrCat("cohost.", info.st_ino, "-");
 }
 
 uint64_t Quota(uint64_t cpu_millionths) {
@@ -210,18 +218,21 @@ std::string PrepareCgroups(const CgroupLayout& layout, const std::string& leaf_n
   return problems;
 }
 
+std::string OwnCgroupPrefix(SteadyTime start) {
+  return absl::StrCat(NamespacePrefix(), getpid(), "-", absl::Hex(start.nanoseconds), ".");
+}
+
 void RemoveAbandonedCgroups(const CgroupLayout& layout) {
-  constexpr std::string_view kPrefix = "cohost.";
+  const std::string prefix = NamespacePrefix();
   for (const CgroupLayout::Controller& controller : layout.controllers) {
     std::error_code error;  // a folder that cannot be read has nothing that we could remove
     for (const auto& entry : std::filesystem::directory_iterator(controller.folder, error)) {
       const std::string name = entry.path().filename().string();
+      if (!absl::StartsWith(name, prefix)) continue;
       pid_t pid = 0;
-      if (name.rfind(kPrefix, 0) != 0 ||
-          !absl::SimpleAtoi(name.substr(kPrefix.size(), name.find('-') - kPrefix.size()), &pid) ||
-          OpenPidfd(pid).valid()) {
-        continue;
-      }
+      const std::string rest = name.substr(prefix.size());
+      if (!absl::SimpleAtoi(rest.substr(0, rest.find('-')), &pid) || pid <= 0) continue;
+      if (OpenPidfd(pid).valid()) continue;
       (void)rmdir(entry.path().c_str());  // ignoring: one with members stays
     }
   }

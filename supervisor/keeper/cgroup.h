@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
 #include "supervisor/keeper/cgroup_layout.h"
 
@@ -60,8 +61,12 @@ class Cgroup {
 // Nothing to do for version 1. Returns what could not be done, empty if all was.
 std::string PrepareCgroups(const CgroupLayout& layout, const std::string& leaf_name);
 
-// Removes empty groups that keepers which no longer run have left ("cohost.PID-..."): a keeper that
-// is killed cannot.
+// How the folders of this keeper begin: "cohost.NAMESPACE-PID-START.". No other keeper's do, also
+// not those of other pid namespaces that see the same control groups.
+std::string OwnCgroupPrefix(SteadyTime start);
+
+// Removes empty groups that keepers of this pid namespace which no longer run have left: a keeper
+// that is killed cannot.
 void RemoveAbandonedCgroups(const CgroupLayout& layout);
 
 }  // namespace cohost::supervisor

@@ -18,6 +18,7 @@
 #include "base/seqpacket.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "supervisor/keeper/cgroup.h"
 #include "supervisor/keeper/child_processes.h"
 
 extern char** environ;
@@ -51,11 +52,6 @@ std::string DefaultSupervisor() {
   return own.substr(0, own.find_last_of('/')) + "/cohost-supervisor";
 }
 
-// Different for every keeper of this machine, also for those that are pid 1 of a namespace each.
-std::string CgroupPrefix(SteadyTime start) {
-  return absl::StrCat("cohost.", getpid(), "-", absl::Hex(start.nanoseconds), ".");
-}
-
 // False when the reader has stopped reading. In pieces that a pipe takes without waiting once it
 // polls writable.
 bool WriteInPieces(int fd, std::string_view text) {
@@ -87,13 +83,15 @@ Keeper::Keeper(Environment environment, const Clock& clock, Log& log)
       log_(log),
       signals_(std::move(environment.signals)),
       start_(clock.Steady()),
-      processes_(clock, *this, std::move(environment.cgroups), CgroupPrefix(start_),
+      processes_(clock, *this, std::move(environment.cgroups), OwnCgroupPrefix(start_),
                  environment.open_files),
+      inventory_(processes_),
       ready_fd_(options_.ready_fd) {
   for (size_t i = 0; i < environment.activated.size(); ++i) {
-    auto descriptors = std::make_shared<std::vector<UniqueFd>>();
-    descriptors->push_back(std::move(environment.activated[i].socket));
-    held_[absl::StrCat("activation/", i)] = {environment.activated[i].name, std::move(descriptors)};
+    std::vector<UniqueFd> descriptors;
+    descriptors.push_back(std::move(environment.activated[i].socket));
+    inventory_.Hold(absl::StrCat("activation/", i), environment.activated[i].name,
+                    std::move(descriptors));
   }
 }
 
@@ -163,17 +161,15 @@ void Keeper::OnSupervisorExited(int status) {
   if (supervisor_start_pipe_.valid()) CheckSupervisorStart();
   // What it had sent before it died still counts: descriptors to hold, records acknowledged. Flush
   // finds that nobody reads any more and empties the queue, so that all of it is read.
-  listing_.reset();
+  inventory_.ForgetSupervisor();
   connection_.Flush();
   if (connection_.open()) ReadRequests();
   connection_.Close();
-  listing_.reset();
-  listed_ = false;
+  inventory_.ForgetSupervisor();
   supervisor_pid_ = 0;
   supervisor_pidfd_.Reset();
   supervisor_start_pipe_.Reset();
   processes_.ForgetSequences();
-  for (auto& [record, notice] : notices_) notice.sent = false;
   kill_supervisor_at_.reset();
   if (phase_ == Phase::kEnding) return;
 
@@ -192,7 +188,7 @@ void Keeper::OnSupervisorExited(int status) {
 
 void Keeper::DropSupervisor(std::string_view reason) {
   connection_.Close();
-  listing_.reset();
+  inventory_.ForgetSupervisor();
   if (supervisor_pid_ == 0 || phase_ == Phase::kEnding) return;
   log_.Error("ending the supervisor", {{"reason", reason}});
   // Ignoring the result: it may have ended by itself. The restart follows when it is reaped.
@@ -265,7 +261,7 @@ void Keeper::KillStrayChildren() const {
 void Keeper::ReadRequests() {
   // While the queue is long the supervisor has to read first. Not once it is dead: then nothing is
   // queued any more, and what it sent is bounded by the socket.
-  while (connection_.open() && connection_.has_room() && !listing_) {
+  while (connection_.open() && connection_.has_room() && !inventory_.listing()) {
     absl::StatusOr<Message> message = connection_.Receive();
     if (absl::IsUnavailable(message.status())) return;
     if (absl::IsDataLoss(message.status())) {
@@ -295,11 +291,7 @@ void Keeper::Handle(const KeeperMessage& request, std::vector<UniqueFd> descript
       KeeperMessage begin{.type = KeeperType::kListBegin, .sequence = request.sequence};
       begin.number = supervisor_starts_ - 1;
       begin.big_number = static_cast<uint64_t>(start_.nanoseconds);
-      connection_.Send(begin);
-      listed_ = true;
-      listing_ = Listing{.sequence = request.sequence};
-      for (auto& [record, notice] : notices_) notice.sent = false;
-      return Pump();
+      return inventory_.BeginList(request.sequence, begin, connection_);
     }
     case KeeperType::kSpawn:
       if (phase_ == Phase::kEnding) {
@@ -307,14 +299,15 @@ void Keeper::Handle(const KeeperMessage& request, std::vector<UniqueFd> descript
       }
       return processes_.Spawn(request.spawn, descriptors, request.sequence);
     case KeeperType::kHold:
-      return Hold(request, std::move(descriptors));
+      inventory_.Hold(request.name, request.text, std::move(descriptors));
+      return Reply(request.sequence, absl::OkStatus());
     case KeeperType::kRelease:
-      held_.erase(request.name);
+      inventory_.Release(request.name);
       return Reply(request.sequence, absl::OkStatus());
     case KeeperType::kEnd:
       return processes_.End(request.name, request.sequence);
     case KeeperType::kAcknowledge:
-      notices_.erase(request.big_number);
+      inventory_.Acknowledge(request.big_number);
       return;
     case KeeperType::kReady:
       return ReportReady(request.text);
@@ -335,12 +328,6 @@ void Keeper::Handle(const KeeperMessage& request, std::vector<UniqueFd> descript
   }
 }
 
-void Keeper::Hold(const KeeperMessage& request, std::vector<UniqueFd> descriptors) {
-  held_[request.name] = {request.text,
-                         std::make_shared<const std::vector<UniqueFd>>(std::move(descriptors))};
-  Reply(request.sequence, absl::OkStatus());
-}
-
 void Keeper::ReportReady(std::string line) {
   was_ready_ = true;
   if (!ready_fd_.valid()) return;
@@ -354,51 +341,6 @@ void Keeper::ReportReady(std::string line) {
 void Keeper::Reply(uint64_t sequence, const absl::Status& status) {
   connection_.Send(status.ok() ? KeeperMessage{.type = KeeperType::kDone, .sequence = sequence}
                                : ErrorMessage(sequence, status));
-}
-
-bool Keeper::ListOne() {
-  KeeperMessage message{.sequence = listing_->sequence};
-  if (listing_->stage == Listing::Stage::kHeld) {
-    const auto entry = held_.upper_bound(listing_->last);
-    if (entry == held_.end()) {
-      listing_->stage = Listing::Stage::kProcesses;
-      listing_->last.clear();
-      return true;
-    }
-    listing_->last = entry->first;
-    message.type = KeeperType::kHeldEntry;
-    message.name = entry->first;
-    message.text = entry->second.blob;
-    connection_.Send(message, entry->second.descriptors);
-    return true;
-  }
-  const std::optional<Processes::Living> process = processes_.NextLiving(listing_->last);
-  if (!process) return false;
-  listing_->last = process->name;
-  message.type = KeeperType::kRunning;
-  message.name = process->name;
-  message.number = static_cast<uint32_t>(process->pid);
-  auto pidfd = std::make_shared<std::vector<UniqueFd>>();
-  pidfd->emplace_back(fcntl(process->pidfd, F_DUPFD_CLOEXEC, 0));
-  connection_.Send(message, std::move(pidfd));
-  return true;
-}
-
-void Keeper::Pump() {
-  connection_.Flush();
-  while (listing_ && connection_.open() && connection_.has_room() && ListOne()) {
-  }
-  const bool room = connection_.open() && connection_.has_room();
-  if (!room || !listed_) return;
-  for (auto& [record, notice] : notices_) {
-    if (notice.sent) continue;
-    if (!connection_.has_room()) return;
-    notice.sent = true;
-    connection_.Send({.type = KeeperType::kExited, .exit = notice.exit});
-  }
-  if (!listing_) return;
-  connection_.Send({.type = KeeperType::kListEnd, .sequence = listing_->sequence});
-  listing_.reset();
 }
 
 void Keeper::OnSpawned(uint64_t sequence, pid_t pid, int pidfd,
@@ -416,9 +358,8 @@ void Keeper::OnSpawnFailed(uint64_t sequence, const absl::Status& status) {
 }
 
 void Keeper::OnExited(ExitNotice notice) {
-  notice.record = next_record_++;
-  notices_[notice.record] = {std::move(notice), false};
-  if (!listing_) Pump();
+  inventory_.AddExit(std::move(notice));
+  inventory_.Pump(connection_);
 }
 
 void Keeper::OnEnded(uint64_t sequence, const absl::Status& status) { Reply(sequence, status); }
@@ -452,7 +393,7 @@ void Keeper::CheckDeadlines() {
 void Keeper::WaitAndDispatch() {
   std::vector<pollfd> polls = {{signals_.get(), POLLIN, 0}};
   if (connection_.open()) {
-    const bool reading = connection_.has_room() && !listing_;
+    const bool reading = connection_.has_room() && !inventory_.listing();
     const bool writing = connection_.wants_to_write() && !connection_.retry_soon();
     polls.push_back({connection_.socket(),
                      static_cast<short>((reading ? POLLIN : 0) | (writing ? POLLOUT : 0)), 0});
@@ -473,7 +414,7 @@ void Keeper::WaitAndDispatch() {
   }
   ReadSignals();
   if (supervisor_start_pipe_.valid()) CheckSupervisorStart();
-  if (connection_.open()) Pump();
+  if (connection_.open()) inventory_.Pump(connection_);
   if (connection_.open()) ReadRequests();
   processes_.Tick();
   CheckDeadlines();

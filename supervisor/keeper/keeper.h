@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "supervisor/keeper/activation.h"
 #include "supervisor/keeper/child.h"
 #include "supervisor/keeper/connection.h"
+#include "supervisor/keeper/inventory.h"
 #include "supervisor/keeper/options.h"
 #include "supervisor/keeper/processes.h"
 #include "supervisor/keeper/protocol.h"
@@ -55,20 +55,6 @@ class Keeper final : public ProcessListener {
   void OnEnded(uint64_t sequence, const absl::Status& status) override;
 
  private:
-  struct HeldData {
-    std::string blob;
-    SharedDescriptors descriptors;
-  };
-  struct Notice {
-    ExitNotice exit;
-    bool sent = false;  // to the present supervisor
-  };
-  // How far a kList was answered: entries by name, then processes by name, then the end.
-  struct Listing {
-    uint64_t sequence = 0;
-    enum class Stage { kHeld, kProcesses } stage = Stage::kHeld;
-    std::string last{};
-  };
   enum class Phase { kServing, kDraining, kEnding };
 
   // The supervisor's life.
@@ -88,12 +74,8 @@ class Keeper final : public ProcessListener {
   // Requests.
   void ReadRequests();
   void Handle(const KeeperMessage& request, std::vector<UniqueFd> descriptors);
-  void Hold(const KeeperMessage& request, std::vector<UniqueFd> descriptors);
   void ReportReady(std::string line);
   void Reply(uint64_t sequence, const absl::Status& status);
-  // Sends what waits for room: the rest of a list, then exit records.
-  void Pump();
-  bool ListOne();
 
   void WaitAndDispatch();
   absl::Duration UntilNextDeadline() const;
@@ -109,9 +91,7 @@ class Keeper final : public ProcessListener {
   const SteadyTime start_;
 
   Processes processes_;
-  std::map<std::string, HeldData> held_;
-  std::map<uint64_t, Notice> notices_;
-  uint64_t next_record_ = 1;
+  Inventory inventory_;
 
   // The present supervisor; pid 0: none.
   pid_t supervisor_pid_ = 0;
@@ -119,8 +99,6 @@ class Keeper final : public ProcessListener {
   UniqueFd supervisor_start_pipe_;
   SteadyTime supervisor_start_;
   Connection connection_;
-  bool listed_ = false;  // it asked for the list, so it wants exit records
-  std::optional<Listing> listing_;
   uint32_t supervisor_starts_ = 0;
   RestartPolicy restart_policy_;
   std::optional<SteadyTime> restart_at_;

@@ -73,11 +73,17 @@ TEST_F(CgroupTest, Version2ThatCannotBePreparedSaysWhy) {
 }
 
 TEST_F(CgroupTest, OnlyEmptyGroupsOfDeadKeepersAreRemoved) {
+  const std::string alive = OwnCgroupPrefix({1}) + "worker.a";
+  const std::string own_pid = "-" + std::to_string(getpid()) + "-";
   // No process has a number beyond the kernel's largest possible.
-  const std::string dead = "cohost.4194305-1.worker.a";
-  const std::string dead_but_used = "cohost.4194305-1.worker.b";
-  const std::string alive = "cohost." + std::to_string(getpid()) + "-1.worker.a";
-  for (const std::string& name : {dead, dead_but_used, alive, std::string("others")}) {
+  const auto dead_named = [&](const char* process) {
+    std::string name = OwnCgroupPrefix({1}) + process;
+    return name.replace(name.find(own_pid), own_pid.size(), "-4194305-");
+  };
+  const std::string dead = dead_named("worker.a");
+  const std::string dead_but_used = dead_named("worker.b");
+  const std::string elsewhere = "cohost.1-4194305-1.worker.a";
+  for (const std::string& name : {dead, dead_but_used, alive, elsewhere}) {
     ASSERT_TRUE(MakeFolders(folder_ / name, 0700).ok());
   }
   Write(dead_but_used + "/cgroup.procs", "1\n");
@@ -85,7 +91,7 @@ TEST_F(CgroupTest, OnlyEmptyGroupsOfDeadKeepersAreRemoved) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / dead));
   EXPECT_TRUE(std::filesystem::exists(folder_ / dead_but_used));
   EXPECT_TRUE(std::filesystem::exists(folder_ / alive));
-  EXPECT_TRUE(std::filesystem::exists(folder_ / "others"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / elsewhere));
 }
 
 }  // namespace

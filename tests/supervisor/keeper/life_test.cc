@@ -42,6 +42,15 @@ std::string Content(const UniqueFd& fd) {
   return text;
 }
 
+// A shell that does `then` once the other end of `input` is closed. The input is borrowed.
+ProcessSpec ReadsInput(const std::string& name, const UniqueFd& input, const std::string& then) {
+  // A shell does not understand that its input is not ready.
+  EXPECT_EQ(fcntl(input.get(), F_SETFL, 0), 0);
+  ProcessSpec spec = Shell(name, "read line; " + then);
+  spec.descriptors = {{0, input.get()}};
+  return spec;
+}
+
 TEST(KeeperLife, FirstSupervisorInheritsNothing) {
   KeeperHarness keeper;
   keeper.Start({"shop.yaml", "--port-offset", "100", "--drain-limit=30s"});
@@ -70,14 +79,11 @@ TEST(KeeperLife, KilledSupervisorsSuccessorGetsEverythingBack) {
   ASSERT_TRUE(first->Hold("released", "", {a.get()}).ok());
   first->client().Release("released");
   const auto stays = first->Launch(Sleep("worker/stays"));
-  ASSERT_TRUE(stays.ok());
+  ASSERT_TRUE(stays.ok()) << stays.status();
   // Ends while nobody is there to hear of it: its input closes with this end of the pair.
   auto input = MakeStreamPair();
   ASSERT_TRUE(input.ok());
-  ProcessSpec spec = Shell("worker/ends", "read line; exit 5");
-  ASSERT_EQ(fcntl(input->second.get(), F_SETFL, 0), 0);
-  spec.descriptors = {{0, input->second.get()}};
-  ASSERT_TRUE(first->Launch(std::move(spec)).ok());
+  ASSERT_TRUE(first->Launch(ReadsInput("worker/ends", input->second, "exit 5")).ok());
   input->second.Reset();
   const pid_t old_pid = first->pid();
   ASSERT_EQ(kill(old_pid, SIGKILL), 0);
@@ -116,7 +122,13 @@ TEST(KeeperLife, ExitRecordsComeAgainUntilAcknowledged) {
   first->Connect();
   ASSERT_TRUE(first->Launch(Shell("worker/told", "exit 1")).ok());
   ASSERT_TRUE(first->RunUntil([&] { return first->FindExit("worker/told") != nullptr; }));
-  ASSERT_TRUE(first->Launch(Shell("worker/untold", "exit 2")).ok());
+  // Ends when its input does: then the test does not run the client any more.
+  auto input = MakeStreamPair();
+  ASSERT_TRUE(input.ok());
+  ASSERT_TRUE(first->Launch(ReadsInput("worker/untold", input->second, "exit 2")).ok());
+  ASSERT_TRUE(Eventually([] { return !ProcessesMarked("worker/untold").empty(); }));
+  input->second.Reset();
+  input->first.Reset();
   ASSERT_TRUE(Eventually([] { return ProcessesMarked("worker/untold").empty(); }));
   // The record waits in the socket, unread, when the supervisor dies.
   first->Tell("abort");

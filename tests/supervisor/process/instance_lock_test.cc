@@ -20,14 +20,21 @@ class InstanceLock : public ::testing::Test {
 TEST_F(InstanceLock, SaysWhoHasIt) {
   auto holder = testing::TestProcess::Start({.command = {"/bin/sleep", "1000"}});
   ASSERT_TRUE(holder.ok());
+  const std::string command_file = "/proc/" + std::to_string((*holder)->pid()) + "/cmdline";
+  // The kernel shows it a moment after exec.
+  ASSERT_TRUE(testing::Eventually([&] {
+    const auto command = ReadRegularFile(command_file, KiB(4));
+    return command.ok() && !command->empty();
+  }));
   const auto lock = AcquireInstanceLock(folder_.path(), (*holder)->pid());
   ASSERT_TRUE(lock.ok()) << lock.status();
   const std::string pid = std::to_string((*holder)->pid());
   EXPECT_EQ(*ReadRegularFile(folder_ / "cohost.lock", KiB(1)), pid + "\n");
   const auto second = AcquireInstanceLock(folder_.path(), getpid());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(second.status().message(), "runtime directory '" + folder_.path() +
-                                           "' is in use by process " + pid + " (/bin/sleep 1000)");
+  EXPECT_EQ(std::string(second.status().message()), "runtime directory '" + folder_.path() +
+                                                        "' is in use by process " + pid +
+                                                        " (/bin/sleep 1000)");
 }
 
 TEST_F(InstanceLock, LivesAsLongAsAnyDuplicate) {

@@ -81,7 +81,9 @@ TEST(ProcessStats, ReadsThisProcess) {
   const auto after = stats->ReadMemory();
   ASSERT_TRUE(after.ok());
   EXPECT_GE(after->anonymous.count, before->anonymous.count + kSize);
-  EXPECT_GE(after->private_bytes.count, before->private_bytes.count + kSize);
+  // Not the difference: pages of the program itself are private or shared, as other runs come and
+  // go.
+  EXPECT_GE(after->private_bytes.count, kSize);
   munmap(memory, kSize);
   const auto cpu = stats->ReadCpu();
   ASSERT_TRUE(cpu.ok());
