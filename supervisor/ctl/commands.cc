@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/ctl/commands.h"
 
+#include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "base/version.h"
 #include "supervisor/ctl/admin_client.h"
 #include "supervisor/ctl/completion.h"
+#include "supervisor/ctl/file_validation.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -60,6 +62,7 @@ class Command {
   int Memory();
   int Plan();
   int Validate();
+  int ShowValidation(const v1::ValidateResponse& response);
   int Reload();
   int Recycle();
   int StopOrStart();
@@ -215,13 +218,13 @@ int Command::Plan() {
 }
 
 int Command::Validate() {
-  v1::ValidateRequest request;
-  if (const absl::Status read = ReadFile(request); !read.ok()) {
-    return Fail({ExitCode::kWrongCall, std::string(read.message())});
-  }
   v1::ValidateResponse response;
-  const grpc::Status call = Call(&Stub::Validate, request, &response);
+  const grpc::Status call = Call(&Stub::Validate, v1::ValidateRequest(), &response);
   if (!call.ok()) return Fail(call);
+  return ShowValidation(response);
+}
+
+int Command::ShowValidation(const v1::ValidateResponse& response) {
   if (!response.problems().empty()) return ShowProblems(response, "it would be refused");
   return Show(response, [](const v1::ValidateResponse& r) {
     return absl::StrCat("valid, ", r.services(), r.services() == 1 ? " service" : " services",
@@ -335,7 +338,14 @@ int Command::Version() {
   v1::Status status;
   const grpc::Status call = Call(&Stub::GetStatus, v1::GetStatusRequest(), &status);
   if (!call.ok()) return Fail(call);
-  out_ << "host      " << status.version() << "\n";
+  if (invocation_.output == OutputFormat::kJson) {
+    google::protobuf::Struct versions;
+    (*versions.mutable_fields())["cohostctl"].set_string_value(kVersion);
+    (*versions.mutable_fields())["host"].set_string_value(status.version());
+    out_ << Json(versions, true);
+  } else {
+    out_ << "host      " << status.version() << "\n";
+  }
   return 0;
 }
 
@@ -344,7 +354,13 @@ int Command::Run() {
     out_ << CompletionScript(invocation_.name);
     return 0;
   }
-  if (invocation_.command == "version") out_ << "cohostctl " << kVersion << "\n" << std::flush;
+  if (invocation_.command == "validate" && !invocation_.name.empty()) {
+    return ShowValidation(ValidateFile(invocation_.name));
+  }
+  // Its own version also without a host.
+  if (invocation_.command == "version" && invocation_.output == OutputFormat::kTable) {
+    out_ << "cohostctl " << kVersion << "\n" << std::flush;
+  }
   auto connected = AdminClient::Connect(invocation_.socket);
   if (const Failure* failure = std::get_if<Failure>(&connected)) return Fail(*failure);
   client_ = std::move(std::get<std::unique_ptr<AdminClient>>(connected));

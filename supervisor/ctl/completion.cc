@@ -8,81 +8,80 @@
 namespace cohost::supervisor {
 namespace {
 
-// Names are the first column of the tables. A host that does not run completes nothing.
+// Names are the first column of the tables, which end at an empty line. A host that does not run
+// completes nothing.
 constexpr const char* kBash =
     R"script(# bash completion of cohostctl: source <(cohostctl completion bash)
 _cohostctl_names() {
-  cohostctl --timeout 1s "$1" 2>/dev/null | awk 'NR > 1 { print $1 }'
+  local list
+  for list in "$@"; do cohostctl --timeout 1s "$list" 2>/dev/null | awk '!NF { exit } NR > 1 { print $1 }'; done
 }
 _cohostctl() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= word
-  COMPREPLY=()
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command='' word
+  local words=''
   case $previous in
     --socket) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     -o|--output) mapfile -t COMPREPLY < <(compgen -W "table json" -- "$current"); return ;;
-    --timeout|--last) return ;;
+    --timeout|--last) COMPREPLY=(); return ;;
   esac
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case " @COMMANDS@ " in *" $word "*) command=$word; break ;; esac
+    case " @COMMANDS@ " in
+      *" $word "*) command=$word; break ;;
+    esac
   done
   if [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "--socket --output --timeout --help --follow --last" -- "$current")
-    return
-  fi
-  case $command in
-    '') mapfile -t COMPREPLY < <(compgen -W "@COMMANDS@" -- "$current") ;;
-    services|stop|start) mapfile -t COMPREPLY < <(compgen -W "$(_cohostctl_names services)" -- "$current") ;
-;
-    groups|workers) mapfile -t COMPREPLY < <(compgen -W "$(_cohostctl_names groups)" -- "$current") ;
-    ;
-    recycle) mapfile -t COMPREPLY < <(compgen -W "$(_cohostctl_names groups) $(_cohostctl_names workers)" -- "$current") ;
-    ;
-    logs) mapfile -t COMPREPLY < <(compgen -W "$(_cohostctl_names services) $(_cohostctl_names groups) $(_cohostctl_names workers)" -- "$current") ;
-    ;
-    plan|validate) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;
-    ;
-    completion) mapfile -t COMPREPLY < <(compgen -W "bash zsh fish" -- "$current") ;
-    ;
+    words="--socket --output --timeout --help"
+    case $command in events|logs) words="$words --follow --last" ;; esac
+  else
+    case $command in
+      '') words="@COMMANDS@" ;;
+      services|stop|start) words=$(_cohostctl_names services) ;;
+      groups|workers) words=$(_cohostctl_names groups) ;;
+      recycle) words=$(_cohostctl_names groups workers) ;;
+      logs) words=$(_cohostctl_names services groups workers) ;;
+      completion) words="bash zsh fish" ;;
+      plan|validate) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     esac
-    }
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
 complete -F _cohostctl cohostctl
 )script";
 
-constexpr const char* kZsh = R"script(#compdef cohostctl
+constexpr const char* kZsh =
+    R"script(#compdef cohostctl
 # zsh completion of cohostctl: source <(cohostctl completion zsh)
 _cohostctl_names() {
-  cohostctl --timeout 1s "$1" 2>/dev/null | awk 'NR > 1 { print $1 }'
+  local list
+  for list in "$@"; do cohostctl --timeout 1s "$list" 2>/dev/null | awk '!NF { exit } NR > 1 { print $1 }'; done
 }
 _cohostctl() {
   local -a commands names
-  local command= word
+  local command='' word
   commands=(@COMMANDS@)
   for word in ${words[2,CURRENT-1]}; do
     if (( ${commands[(Ie)$word]} )); then command=$word; break; fi
   done
   case $command in
-    '') compadd -a commands; return ;;
+    '') names=($commands) ;;
     services|stop|start) names=(${(f)"$(_cohostctl_names services)"}) ;;
-    groups|workers) names=(${(f)"$(_cohostctl_names groups)"}) ;
-;
-    recycle) names=(${(f)"$(_cohostctl_names groups; _cohostctl_names workers)"}) ;
-    ;
-    logs) names=(${(f)"$(_cohostctl_names services; _cohostctl_names groups; _cohostctl_names workers)"}) ;
-    ;
-    plan|validate) _files;
-    return;
-    ;
-    completion) names=(bash zsh fish) ;
-    ;
-    esac compadd - a names
-    }
+    groups|workers) names=(${(f)"$(_cohostctl_names groups)"}) ;;
+    recycle) names=(${(f)"$(_cohostctl_names groups workers)"}) ;;
+    logs) names=(${(f)"$(_cohostctl_names services groups workers)"}) ;;
+    completion) names=(bash zsh fish) ;;
+    plan|validate) _files; return ;;
+  esac
+  compadd -a names
+}
 compdef _cohostctl cohostctl
 )script";
 
 constexpr const char* kFish =
     R"script(# fish completion of cohostctl: cohostctl completion fish | source
 function __cohostctl_names
-    cohostctl --timeout 1s $argv[1] 2>/dev/null | awk 'NR > 1 { print $1 }'
+    for list in $argv
+        cohostctl --timeout 1s $list 2>/dev/null | awk '!NF { exit } NR > 1 { print $1 }'
+    end
 end
 set -l commands @COMMANDS@
 complete -c cohostctl -f
@@ -90,9 +89,10 @@ complete -c cohostctl -n "not __fish_seen_subcommand_from $commands" -a "$comman
 complete -c cohostctl -l socket -r -F -d "admin socket of the host"
 complete -c cohostctl -s o -l output -x -a "table json" -d "output format"
 complete -c cohostctl -l timeout -x -d "how long the host may take"
-complete -c cohostctl -n "__fish_seen_subcommand_from services stop start logs" -a "(__cohostctl_names services)"
-complete -c cohostctl -n "__fish_seen_subcommand_from groups workers recycle logs" -a "(__cohostctl_names groups)"
-complete -c cohostctl -n "__fish_seen_subcommand_from recycle logs" -a "(__cohostctl_names workers)"
+complete -c cohostctl -n "__fish_seen_subcommand_from services stop start" -a "(__cohostctl_names services)"
+complete -c cohostctl -n "__fish_seen_subcommand_from groups workers" -a "(__cohostctl_names groups)"
+complete -c cohostctl -n "__fish_seen_subcommand_from recycle" -a "(__cohostctl_names groups workers)"
+complete -c cohostctl -n "__fish_seen_subcommand_from logs" -a "(__cohostctl_names services groups workers)"
 complete -c cohostctl -n "__fish_seen_subcommand_from plan validate" -F
 complete -c cohostctl -n "__fish_seen_subcommand_from completion" -a "bash zsh fish"
 complete -c cohostctl -n "__fish_seen_subcommand_from events logs" -s f -l follow -d "go on with new ones"

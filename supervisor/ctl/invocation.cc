@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/ctl/invocation.h"
 
-#include <functional>
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr const char* kDefaultSocket = "/run/cohost/admin.sock";
 
-enum class Takes { kNothing, kOptionalName, kName, kTarget, kEvents, kLogs, kShell };
+enum class Takes { kNothing, kOptionalName, kName, kEvents, kLogs, kShell };
 
 struct Command {
   const char* name;
@@ -51,7 +52,7 @@ constexpr Command kCommands[] = {
     {"reload", Takes::kNothing, "",
      "Read the deployment file again and apply it; with an error in it nothing changes", "",
      "cohostctl validate && cohostctl reload"},
-    {"recycle", Takes::kTarget, "GROUP[/SLOT]", "Replace workers without losing a request",
+    {"recycle", Takes::kName, "GROUP[/SLOT]", "Replace workers without losing a request",
      "a group, or one slot of it", "cohostctl recycle steady-1\n  cohostctl recycle steady-1/0"},
     {"stop", Takes::kName, "NAME", "Stop a service until it is started again, also over restarts",
      "a service", "cohostctl stop catalog"},
@@ -86,29 +87,19 @@ std::string SplitTarget(Invocation& invocation) {
   return "";
 }
 
+// CLI11 takes no brackets in a name; what the argument looks like is then its text.
+void AddName(const Command& command, CLI::App& app, Invocation& invocation) {
+  const std::string shape = command.argument;
+  const bool is_plain = shape.find_first_of("[|") == std::string::npos;
+  CLI::Option* name =
+      app.add_option(is_plain ? shape : "TARGET", invocation.name, command.argument_about)
+          ->option_text(is_plain ? " " : shape);
+  if (command.takes != Takes::kOptionalName) name->required();
+  if (command.takes == Takes::kShell) name->check(CLI::IsMember({"bash", "zsh", "fish"}));
+}
+
 void AddArguments(const Command& command, CLI::App& app, Invocation& invocation) {
-  CLI::Option* name = nullptr;
-  switch (command.takes) {
-    case Takes::kNothing:
-      break;
-    case Takes::kOptionalName:
-      app.add_option("name", invocation.name, command.argument_about)
-          ->option_text(absl::StrCat("[", command.argument, "]"));
-      break;
-    case Takes::kName:
-    case Takes::kTarget:
-    case Takes::kLogs:
-      name = app.add_option("name", invocation.name, command.argument_about)->required();
-      break;
-    case Takes::kShell:
-      name = app.add_option("name", invocation.name, command.argument_about)
-                 ->required()
-                 ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-      break;
-    case Takes::kEvents:
-      break;
-  }
-  if (name != nullptr) name->option_text(command.argument);
+  if (*command.argument != '\0') AddName(command, app, invocation);
   if (command.takes == Takes::kEvents || command.takes == Takes::kLogs) {
     app.add_option("--last", invocation.last, "begin with the last N of the past (at most 10000)")
         ->option_text("N")
@@ -150,6 +141,8 @@ std::string UnknownCommand(const std::string& word) {
 std::unique_ptr<CLI::App> MakeApp(Invocation& invocation, std::string& timeout) {
   auto app = std::make_unique<CLI::App>(
       "Looks at a running Cohost host and steers it, over its admin socket.", "cohostctl");
+  app->get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app->get_formatter()->label("Subcommands", "Commands");
   app->require_subcommand(1);
   app->fallthrough();
   app->add_option("--socket", invocation.socket,
@@ -195,7 +188,7 @@ Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* s
     app->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app->get_subcommands();
-    return {std::nullopt, (chosen.empty() ? app.get() : chosen.front())->help(), 0};
+    return {std::nullopt, chosen.empty() ? app->help() : chosen.front()->help("cohostctl"), 0};
   } catch (const CLI::ParseError& error) {
     const std::string word = CommandWord(arguments);
     return Wrong(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -138,7 +139,16 @@ std::string ServicesView(const admin::v1::ListServicesResponse& list, const Look
                SpanCell(service.has_warmup(), service.warmup()),
                absl::StrJoin(service.addresses(), " ")});
   }
-  return table.Render(look.colour);
+  std::string text = table.Render(look.colour);
+  bool any = false;
+  for (const admin::v1::Service& service : list.services()) {
+    if (service.reason().empty()) continue;
+    // An empty line ends the table for whoever cuts names out of it (completion.cc).
+    if (!std::exchange(any, true)) text += "\n";
+    text += Paint(absl::StrCat(service.name(), ": ", service.reason()), Tone::kBad, look.colour);
+    text += "\n";
+  }
+  return text;
 }
 
 std::string ServiceSheet(const admin::v1::Service& service, const Look& look) {
