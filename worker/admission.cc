@@ -96,6 +96,7 @@ void Admission::Begin(std::shared_ptr<AdmittedExchange> exchange, SteadyTime sin
   begun.call_pending_ = false;
   Leave(begun);
   begun.OnRefused();
+  TellIfEmpty();
 }
 
 bool Admission::PostCall(const std::shared_ptr<AdmittedExchange>& exchange) {
@@ -117,7 +118,7 @@ void Admission::FinishCall(AdmittedExchange& exchange) {
   --calls_;
   exchange.call_pending_ = false;
   if (exchange.place_ == AdmittedExchange::Place::kAbandoned) Leave(exchange);
-  if (calls_ == 0 && on_no_calls_) on_no_calls_();
+  TellIfEmpty();
 }
 
 void Admission::End(AdmittedExchange& exchange, const CancelReason* cancelled) {
@@ -128,6 +129,7 @@ void Admission::End(AdmittedExchange& exchange, const CancelReason* cancelled) {
       return;
     case Place::kQueued: {
       const auto self = TakeQueued(exchange);
+      TellIfEmpty();
       return;
     }
     case Place::kClientWaits:
@@ -147,7 +149,9 @@ void Admission::End(AdmittedExchange& exchange, const CancelReason* cancelled) {
     const ScopedWork work(pool_.slots(), row_index_, exchange.since_);
     hosted_->Ended(exchange, cancelled);
   }
-  if (!exchange.call_pending_) Leave(exchange);
+  if (exchange.call_pending_) return;
+  Leave(exchange);
+  TellIfEmpty();
 }
 
 void Admission::SetClientWaits(AdmittedExchange& exchange, bool waits) {

@@ -92,8 +92,10 @@ class Admission {
   void End(AdmittedExchange& exchange, const CancelReason* cancelled);
   // The service waits for the exchange's client, or no longer: that time is not the service's.
   void SetClientWaits(AdmittedExchange& exchange, bool waits);
-  // Called whenever no call is left; for drains.
-  void set_on_no_calls(std::function<void()> callback) { on_no_calls_ = std::move(callback); }
+  // Nothing waits, is in the service's code or runs there for an ended exchange.
+  bool empty() const { return active_ == 0 && queued_count_ == 0 && calls_ == 0; }
+  // Called whenever it has become empty; for drains.
+  void set_on_empty(std::function<void()> callback) { on_empty_ = std::move(callback); }
 
   uint32_t active() const { return active_; }
   uint32_t queued() const { return queued_count_; }
@@ -111,6 +113,9 @@ class Admission {
   void StartQueued();
   void PublishWork();
   void PublishQueue();
+  void TellIfEmpty() {
+    if (on_empty_ && empty()) on_empty_();
+  }
 
   // Set in the constructor, never changed.
   ServiceRow& row_;
@@ -130,7 +135,7 @@ class Admission {
   uint32_t queued_count_ = 0;
   uint32_t calls_ = 0;
   bool starting_ = false;
-  std::function<void()> on_no_calls_;
+  std::function<void()> on_empty_;
 };
 
 }  // namespace cohost::worker

@@ -39,8 +39,7 @@ ServiceEntry* ServiceTable::Find(uint64_t id) {
 
 absl::Status ServiceTable::Remove(ServiceEntry& entry) {
   const Admission& admission = entry.admission();
-  if (entry.gate()->open() > 0 || admission.active() > 0 || admission.queued() > 0 ||
-      admission.calls() > 0) {
+  if (entry.gate()->open() > 0 || !admission.empty()) {
     return absl::FailedPreconditionError(absl::StrCat("service '", entry.name(), "' still has ",
                                                       entry.gate()->open(), " connections and ",
                                                       admission.calls(), " calls that run"));

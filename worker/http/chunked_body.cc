@@ -56,7 +56,7 @@ class ChunkedBody::Parser final : public http::basic_parser<true> {
     }
     body_left_ -= size;
     chunk_left_ = size;
-    last_chunk_ = size == 0;
+    after_chunk_ = true;
   }
   std::size_t on_chunk_body_impl(std::uint64_t, beast::string_view body,
                                  beast::error_code&) override {
@@ -92,7 +92,7 @@ class ChunkedBody::Parser final : public http::basic_parser<true> {
   std::string_view reading_;
   uint64_t chunk_left_ = 0;
   size_t extension_bytes_ = 0;
-  bool last_chunk_ = false;
+  bool after_chunk_ = false;  // the next line begins with the CR LF behind a chunk
   std::vector<std::pair<std::string, std::string>> trailers_;
 };
 
@@ -122,11 +122,12 @@ ChunkedBody::Result ChunkedBody::Parser::CheckUnfinishedLine(std::string_view by
   if (bytes.size() > header_bytes_ + kLongestChunkLine) return Result::kMalformed;
   // The line of a last chunk is kept by Beast until the trailers after it are whole. What cannot
   // become a chunk line is refused now and not when the client's time is over.
-  const std::string_view line = bytes.substr(bytes.starts_with("\r\n") ? 2 : 0);
+  if (after_chunk_ && !std::string_view("\r\n").starts_with(bytes.substr(0, 2))) {
+    return Result::kMalformed;
+  }
+  const std::string_view line = bytes.substr(after_chunk_ ? std::min<size_t>(2, bytes.size()) : 0);
   const size_t digits = std::min(line.find_first_not_of("0123456789abcdefABCDEF"), line.size());
   if (digits == line.size()) return digits > 16 ? Result::kMalformed : Result::kMore;
-  // The CR of the chunk before, whose LF is to come.
-  if (digits == 0 && line == "\r") return Result::kMore;
   if (digits == 0 || std::string_view("\r; \t").find(line[digits]) == line.npos) {
     return Result::kMalformed;
   }

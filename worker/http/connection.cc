@@ -25,6 +25,9 @@ constexpr uint64_t kLingerBytes = 256 << 10;
 constexpr size_t kHeadRoom = 4 << 10;
 constexpr size_t kBodyRoom = 32 << 10;
 
+// The claim of 2 KB for an idle connection: this, Asio's descriptor state and its waiting read.
+static_assert(sizeof(Connection) <= 1280);
+
 }  // namespace
 
 Connection::Connection(ConnectionContext& context, ServiceEntry& entry, Arrival arrival,
@@ -59,10 +62,11 @@ void Connection::Read() {
   if (reading_ || end_of_input_ || phase_ == Phase::kClosed) return;
   const bool in_body = phase_ != Phase::kIdle && phase_ != Phase::kHead && !body_.complete();
   if (in_body) body_awaited_ = Now();
+  // What is awaited for long is awaited in the connection's own few bytes.
+  if (!in_body) input_.Release();
   const std::span<char> room = input_.Prepare(in_body ? kBodyRoom : kHeadRoom);
   reading_ = true;
-  // Asio tries at once when the last read has filled its buffer, and otherwise waits for the next
-  // event without a call into the kernel.
+  // Not async_wait: that costs a call of epoll_ctl each time.
   socket_.async_read_some(
       asio::buffer(room.data(), room.size()),
       [self = shared_from_this()](const boost::system::error_code& error, size_t count) {
@@ -128,7 +132,6 @@ bool Connection::ProcessIdle() {
     phase_ = Phase::kHead;
     return true;
   }
-  if (!reading_) input_.Release();
   if (end_of_input_) {
     Close();
     return false;

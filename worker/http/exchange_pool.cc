@@ -9,7 +9,7 @@
 namespace cohost::worker {
 
 struct ExchangePool::Free {
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMost = 32;
 
   Mutex mutex;
   std::vector<std::unique_ptr<HttpExchange>> exchanges ABSL_GUARDED_BY(mutex);
@@ -30,11 +30,14 @@ std::shared_ptr<HttpExchange> ExchangePool::Take() {
     }
   }
   if (exchange == nullptr) exchange = std::make_unique<HttpExchange>(inbox_, slots_);
-  return {exchange.release(), [free = free_](HttpExchange* returned) {
+  return {exchange.release(), [free = free_](HttpExchange* returned) mutable {
+            // Moved out of the deleter: that lives as long as the exchange's weak reference to
+            // itself, which the pool would keep alive, and so itself.
+            const std::shared_ptr<Free> pool = std::move(free);
             std::unique_ptr<HttpExchange> owned(returned);
             owned->Clear();
-            MutexLock lock(free->mutex);
-            if (free->exchanges.size() < Free::kMost) free->exchanges.push_back(std::move(owned));
+            MutexLock lock(pool->mutex);
+            if (pool->exchanges.size() < Free::kMost) pool->exchanges.push_back(std::move(owned));
           }};
 }
 

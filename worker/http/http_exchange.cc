@@ -13,7 +13,7 @@ namespace {
 // away, so that the connection can be kept.
 constexpr uint64_t kDiscardedForKeepAlive = 64 << 10;
 // Memory that an exchange keeps for the next request.
-constexpr size_t kKeptCapacity = 16 << 10;
+constexpr size_t kKeptCapacity = 4 << 10;
 
 void AppendChunk(std::string& out, std::string_view part) {
   std::array<char, 16> digits;

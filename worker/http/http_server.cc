@@ -41,7 +41,7 @@ class HttpServer::State : public std::enable_shared_from_this<State> {
         : state_(state), entry_(entry), reason_(reason), hand_over_(std::move(hand_over)) {}
 
     bool is_over() const {
-      return grace_over_ || (entry_.gate()->open() == 0 && entry_.admission().calls() == 0);
+      return grace_over_ || (entry_.gate()->open() == 0 && entry_.admission().empty());
     }
     void Finish();
 
@@ -141,7 +141,7 @@ void HttpServer::State::DrainService(ServiceEntry& entry, absl::Duration limit, 
       *drains_.emplace_back(std::make_unique<Drain>(*this, entry, reason, std::move(hand_over)));
   drain.done_.push_back(std::move(done));
   drain.Set(deadlines_, due);
-  entry.admission().set_on_no_calls([this] { CheckDrainsSoon(); });
+  entry.admission().set_on_empty([this] { CheckDrainsSoon(); });
   const HandOver idle = drain.hand_over_;
   for (const auto& connection : ConnectionsOf(&entry)) connection->Drain(idle);
   CheckDrainsSoon();
@@ -214,7 +214,7 @@ void HttpServer::State::Drain::OnDeadline() {
 
 void HttpServer::State::Drain::Finish() {
   Leave();
-  entry_.admission().set_on_no_calls(nullptr);
+  entry_.admission().set_on_empty(nullptr);
   const DrainResult result{cancelled_, entry_.admission().calls()};
   for (const DrainDone& done : done_) done(result);
 }

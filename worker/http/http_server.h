@@ -77,8 +77,9 @@ class HttpServer {
   // Drains one service, which becomes kDraining: its answers carry `Connection: close`, its idle
   // connections are handed over (or, when `hand_over` is empty, closed gracefully), and new ones
   // that the caller still serves are treated the same. After `limit` what is left is cancelled with
-  // `reason`. `done` is called once, when no connection and no call is left, at most 1 s after
-  // `limit`; then the caller drains and stops the HostedService. The caller stops accepting first.
+  // `reason`. `done` is called once, when no connection, exchange and call is left, at most 1 s
+  // after `limit`; then the caller drains and stops the HostedService. The caller stops accepting
+  // first.
   void DrainService(ServiceEntry& entry, absl::Duration limit, CancelReason reason,
                     HandOver hand_over, DrainDone done);
   // The same for all services that are kReady or kLoading, each once.

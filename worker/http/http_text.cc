@@ -21,8 +21,8 @@ constexpr std::array<bool, 256> CharacterSet(std::string_view others) {
 }
 
 constexpr std::array<bool, 256> kTokenCharacters = CharacterSet("!#$%&'*+-.^_`|~");
-// unreserved, sub-delims and "%" of RFC 3986.
-constexpr std::array<bool, 256> kNameCharacters = CharacterSet("-._~!$&'()*+,;=%");
+// unreserved, sub-delims and "%" of RFC 3986, but no comma: two Host fields joined are no host.
+constexpr std::array<bool, 256> kNameCharacters = CharacterSet("-._~!$&'()*+;=%");
 constexpr std::array<bool, 256> kLiteralCharacters = CharacterSet(":.");
 
 bool AllOf(std::string_view text, const std::array<bool, 256>& set) {

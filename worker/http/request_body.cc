@@ -9,6 +9,7 @@ void RequestBody::Start(const RequestHead& head, uint64_t body_bytes, uint64_t h
                         const ChunkedBody::Sink& sink) {
   left_ = head.content_length.value_or(0);
   complete_ = head.content_length == uint64_t{0};
+  chunked_.reset();
   if (!head.content_length.has_value()) {
     chunked_ = std::make_unique<ChunkedBody>(body_bytes, header_bytes, sink);
   }

@@ -264,13 +264,16 @@ TEST_F(HttpLimitsTest, ASerialServiceRunsOneCallAtATime) {
 
 TEST_F(HttpLimitsTest, AHungCallKeepsItsPlaceAndShowsItsAgeAfterThe504) {
   std::atomic<bool> release{false};
+  std::atomic<bool> begun{false};
   ServiceEntry& entry = harness.AddService(Dispatch::kPool,
                                            [&](auto) {
+                                             begun = true;
                                              while (!release) std::this_thread::yield();
                                            },
                                            {.concurrency = 1, .queue = 0});
   HttpTestClient client(harness, entry);
   client.Send(kGet);
+  ASSERT_TRUE(harness.RunUntil([&] { return begun.load(); }));
   harness.Advance(absl::Seconds(31));
   EXPECT_EQ(StatusOf(client.Receive()), "HTTP/1.1 504");
   harness.Advance(absl::Seconds(10));

@@ -147,6 +147,17 @@ TEST_F(HttpServerTest, ReadsRequestsWhole) {
   }
 }
 
+TEST_F(HttpServerTest, ReadsEveryKindOfRequestAfterEveryOther) {
+  HttpTestClient client(harness, echo());
+  for (const GoodRequest& first : kGoodRequests) {
+    for (const GoodRequest& second : kGoodRequests) {
+      EXPECT_EQ(client.Ask(std::string(first.bytes) + second.bytes),
+                Answer(first.echoed) + Answer(second.echoed))
+          << first.name << ", " << second.name;
+    }
+  }
+}
+
 TEST_F(HttpServerTest, ReadsRequestsByteByByte) {
   for (const GoodRequest& request : kGoodRequests) {
     HttpTestClient client(harness, echo());
