@@ -14,8 +14,9 @@ void Inventory::Hold(const std::string& name, const std::string& blob,
 }
 
 void Inventory::AddExit(ExitNotice notice) {
-  notice.record = next_record_++;
-  notices_[notice.record] = {std::move(notice), false};
+  const uint64_t record = next_record_++;
+  notice.record = record;
+  notices_[record] = {std::move(notice), false};
 }
 
 void Inventory::BeginList(uint64_t sequence, const KeeperMessage& begin, Connection& connection) {
