@@ -11,9 +11,11 @@ namespace cohost::supervisor {
 // How a text stands out on a terminal with colours.
 enum class Tone { kPlain, kGood, kWarning, kBad, kFaint };
 
+// A row is written as a list of texts, hence the implicit conversions.
 struct Cell {
-  Cell(std::string text, Tone tone = Tone::kPlain) : text(std::move(text)), tone(tone) {}
-  Cell(const char* text) : text(text) {}
+  Cell(std::string text, Tone tone = Tone::kPlain)  // NOLINT(google-explicit-constructor)
+      : text(std::move(text)), tone(tone) {}
+  Cell(const char* text) : text(text) {}  // NOLINT(google-explicit-constructor)
   std::string text;
   Tone tone = Tone::kPlain;
 };
