@@ -91,22 +91,22 @@ void StartProgress(cohost_service* service, cohost_string message) {
   if (message.size > 0) host.Log(COHOST_LOG_INFO, View(message));
 }
 
-void Report(cohost_service* service, ServiceHost::Report report, absl::Status status,
+void Report(cohost_service* service, ServiceHost::Report report, const absl::Status& status,
             std::string_view function) {
   if (service == nullptr) return;
   ServiceHost& host = *ServiceHost::Of(service);
-  if (host.Tell(report, std::move(status))) return;
+  if (host.Tell(report, status)) return;
   host.Log(COHOST_LOG_WARNING, std::string(function) + " was called when it was not expected");
 }
 
 void StartDone(cohost_service* service, cohost_status status, cohost_string message) {
   absl::Status outcome;
   if (status != COHOST_OK) {
-    std::string text = IsString(message) && message.size > 0 ? std::string(View(message))
-                                                             : "the module did not start";
-    outcome = absl::FailedPreconditionError(std::move(text));
+    const std::string text = IsString(message) && message.size > 0 ? std::string(View(message))
+                                                                   : "the module did not start";
+    outcome = absl::FailedPreconditionError(text);
   }
-  Report(service, ServiceHost::Report::kStarted, std::move(outcome), "start_done");
+  Report(service, ServiceHost::Report::kStarted, outcome, "start_done");
 }
 
 void DrainDone(cohost_service* service) {

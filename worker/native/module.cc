@@ -25,6 +25,17 @@ absl::Status Refused(const std::string& path, const std::string& why) {
   return absl::FailedPreconditionError(absl::StrCat(path, ": ", why));
 }
 
+// noexcept: an exception of a constructor would leave the dynamic linker's lock taken, so that
+// nothing could be loaded ever after. It ends the process here, while the thread still names the
+// service.
+void* OpenLibrary(const std::string& path) noexcept {
+  // The C library promises that dlopen does not throw, and the compiler would leave out what makes
+  // noexcept true; hence by a pointer that promises nothing.
+  void* (*volatile open)(const char*, int) = ::dlopen;
+  // No RTLD_DEEPBIND: with it a module would free with libc's allocator what another one gave it.
+  return open(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 std::string LastLoaderError() {
   const char* error = ::dlerror();
   return error == nullptr ? "unknown error" : error;
@@ -78,8 +89,7 @@ absl::StatusOr<cohost_module> CompleteTable(const std::string& path, const cohos
 absl::StatusOr<std::unique_ptr<Module>> Module::Load(const std::string& path,
                                                      const cohost_host& host) {
   COHOST_ASSIGN_OR_RETURN(const ModuleFile file, InspectModuleFile(path));
-  // No RTLD_DEEPBIND: with it a module would free with libc's allocator what another one gave it.
-  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = OpenLibrary(path);
   if (handle == nullptr) return CannotLoad(path, file, LastLoaderError());
   void* symbol = ::dlsym(handle, kEntry);
   if (symbol == nullptr) {

@@ -72,14 +72,14 @@ void ServiceHost::Expect(Report report, ReportCallback callback) {
   reports_[static_cast<size_t>(report)] = std::move(callback);
 }
 
-bool ServiceHost::Tell(Report report, absl::Status status) {
+bool ServiceHost::Tell(Report report, const absl::Status& status) {
   ReportCallback callback;
   {
     MutexLock lock(reports_mutex_);
     callback = std::exchange(reports_[static_cast<size_t>(report)], nullptr);
   }
   if (callback == nullptr) return false;
-  callback(std::move(status));
+  callback(status);
   return true;
 }
 

@@ -37,7 +37,7 @@ class ServiceHost final : public TimerOwner, public std::enable_shared_from_this
  public:
   // A report of the module about its own life.
   enum class Report { kStarted, kDrained, kStopped };
-  using ReportCallback = std::function<void(absl::Status)>;
+  using ReportCallback = std::function<void(const absl::Status&)>;
 
   // `runtime` outlives it.
   ServiceHost(NativeRuntime& runtime, NativeServiceDescription description);
@@ -70,7 +70,7 @@ class ServiceHost final : public TimerOwner, public std::enable_shared_from_this
   // The next report of that kind calls `callback` once, on the thread that reports.
   void Expect(Report report, ReportCallback callback);
   // False when nobody expects it (any more).
-  bool Tell(Report report, absl::Status status);
+  bool Tell(Report report, const absl::Status& status);
 
   SteadyTime last_progress() const { return {last_progress_ns_.load(std::memory_order_relaxed)}; }
   void NoteProgress();

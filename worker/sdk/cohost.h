@@ -134,13 +134,14 @@ enum {
   COHOST_INLINE = 1u << 0,
   /* One callback of service code at a time per service. Not together with COHOST_INLINE. */
   COHOST_SERIAL = 1u << 1,
-  /* Service code waits for long (database, files, other hosts). It is run on the pool, which may
-   * add threads for it, and health checks count waiting time of this service as normal. */
+  /* Service code waits for long (database, files, other hosts). A hint: such a service runs on the
+   * pool as one without flags does, and the host may keep it apart from others. */
   COHOST_BLOCKING = 1u << 2,
   /* The module keeps state in statics: a second service of it in the same worker is refused. */
   COHOST_ONE_SERVICE_PER_WORKER = 1u << 3,
   /* Two workers may not run the service at the same time, not even for a moment: it is replaced by
-   * stop and start, and requests wait in between. */
+   * stop and start, and requests wait in between. The deployment says `overlap: false` too, since
+   * the service is placed before its module is loaded. */
   COHOST_NO_OVERLAP = 1u << 4
 };
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 
 namespace cohost::worker::native {
@@ -93,6 +94,20 @@ TEST(Module, MOD_06_TheOneThatDoesNotFitLeavesTheOthersAlone) {
   ASSERT_TRUE(again.ok());
   EXPECT_NE((*again)->table().request, nullptr);
   EXPECT_TRUE(modules.Load("tests/worker/native/modules/odd_new.so").ok());
+}
+
+// What a constructor does cannot be caught (a catch around dlopen is no help): the process ends at
+// once, and the supervisor knows by the unanswered assignment whose module it was.
+TEST(ModuleDeathTest, MOD_07_AConstructorThatThrowsEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT((void)Module::Load("tests/services/constructor_throws.so", Host()),
+              ::testing::KilledBySignal(SIGABRT), "terminate");
+}
+
+TEST(ModuleDeathTest, MOD_07_AConstructorThatExitsEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT((void)Module::Load("tests/services/constructor_exits.so", Host()),
+              ::testing::ExitedWithCode(7), "");
 }
 
 TEST(ModuleSet, LoadsAFileOnce) {

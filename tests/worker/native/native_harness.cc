@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <string>
+#include <utility>
+
+#include "base/strings.h"
 
 namespace cohost::worker::native {
 namespace {
@@ -103,15 +107,18 @@ NativeServiceDescription NativeHarness::Describe(const std::string& module) {
 
 absl::StatusOr<HostedService*> NativeHarness::Start(NativeServiceDescription description) {
   std::unique_ptr<HostedService> service;
-  Promised<absl::Status> started;
+  // Code and message: a Status would be shared by two threads.
+  Promised<std::pair<absl::StatusCode, std::string>> started;
   io_.Run([&] {
     service = runtime_.Create(std::move(description));
-    service->Start([&started](const absl::Status& status) { started.Give(status); });
+    service->Start([&started](const absl::Status& status) {
+      started.Give({status.code(), std::string(AsStd(status.message()))});
+    });
   });
-  const std::optional<absl::Status> status = started.Wait();
-  if (!status) return absl::DeadlineExceededError("the service did not start");
+  const auto outcome = started.Wait();
+  if (!outcome) return absl::DeadlineExceededError("the service did not start");
   services_.push_back(std::move(service));
-  if (!status->ok()) return *status;
+  if (outcome->first != absl::StatusCode::kOk) return absl::Status(outcome->first, outcome->second);
   return services_.back().get();
 }
 

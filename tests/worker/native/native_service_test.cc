@@ -101,8 +101,10 @@ TEST(NativeService, AnExceptionInHandleIsAnsweredWith500) {
   NativeHarness harness;
   HostedService& service = harness.MustStart("probe");
   EXPECT_EQ(harness.Get(service, "/throw").status, 500u);
-  EXPECT_THAT(harness.LogText(), HasSubstr("thrown by Handle"));
   EXPECT_EQ(harness.Get(service, "/tid").status, 200u);
+  // Stop waits until the handler has left the module, and so has logged.
+  EXPECT_TRUE(harness.Stop(service));
+  EXPECT_THAT(harness.LogText(), HasSubstr("thrown by Handle"));
 }
 
 TEST(NativeService, StoppingLetsTasksRunAndCancelsTimers) {

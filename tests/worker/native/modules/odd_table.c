@@ -38,7 +38,7 @@ static union {
 
 #ifdef ODD_TLS
 /* Initial-exec: needs a place in the process's static thread-local storage. */
-static __thread char area[ODD_TLS] __attribute__((tls_model("initial-exec")));
+static __thread volatile char area[ODD_TLS] __attribute__((tls_model("initial-exec")));
 #endif
 
 #ifdef ODD_NAME

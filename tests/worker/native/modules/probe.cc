@@ -143,12 +143,15 @@ class Probe final : public cohost::Service {
     call.body = cohost::ToC("body");
     call.parent = request.id();
     auto held = std::make_unique<cohost::Request>(std::move(request));
+    // From the call on the held request is its callback's, which may run before `call` returns; one
+    // that is never answered gets none.
+    const bool waits = service == "silent";
     const cohost_status status =
-        cohost::host->call(context().get(), &call, Answered, held.get(), nullptr);
+        cohost::host->call(context().get(), &call, Answered, waits ? nullptr : held.get(), nullptr);
     if (status != COHOST_OK) {
       held->Text("refused " + std::to_string(status));
-    } else if (service == "silent") {
-      held.release()->Text("waiting");
+    } else if (waits) {
+      held->Text("waiting");
     } else {
       (void)held.release();
     }
@@ -156,12 +159,13 @@ class Probe final : public cohost::Service {
   static void Answered(void* data, cohost_call, cohost_status status,
                        const cohost_call_answer* answer) {
     const std::unique_ptr<cohost::Request> held(static_cast<cohost::Request*>(data));
+    if (held == nullptr) return;
     std::string text = std::to_string(status) + " " + std::to_string(answer->http_status) + " " +
                        std::string(cohost::ToView(answer->body));
     for (size_t i = 0; i < answer->header_count; ++i) {
       text += " " + std::string(cohost::ToView(answer->headers[i].value));
     }
-    if (held->open()) held->Text(text);
+    held->Text(text);
   }
 
   // How many were inside this function at most, so far.
