@@ -429,12 +429,15 @@ void Connection::Refuse(uint32_t status, LimitHit hit) {
   Add(counters.started, 1);
   Add(counters.finished, 1);
   Add(counters.answered[status / 100], 1);
-  const bool is_head = exchange_ != nullptr && exchange_->head().is_head();
-  exchange_.reset();
+  const std::shared_ptr<HttpExchange> exchange = std::move(exchange_);
+  const bool is_head = exchange != nullptr && exchange->head().is_head();
   body_.Clear();
   AppendHostAnswer(output_, status, Persistence::kClose, is_head);
-  discarded_ = 0;
+  discarded_ = answer_bytes_ = 0;
   Linger();
+  // What was understood of it; bytes are those that the client took at once.
+  LogAccess(exchange == nullptr ? "" : exchange->method(),
+            exchange == nullptr ? "" : exchange->target(), status, absl::ZeroDuration());
 }
 
 bool Connection::AnswerByHost(uint32_t status, LimitHit hit, CancelReason reason, bool close) {
@@ -462,11 +465,16 @@ void Connection::Record(const HttpExchange& exchange, uint32_t status) {
   Add(counters.answered[status / 100], 1);
   Add(counters.latency[LatencyBucket(latency)], 1);
   Add(counters.latency_sum_ns, static_cast<uint64_t>(absl::ToInt64Nanoseconds(latency)));
+  LogAccess(exchange.method(), exchange.target(), status, latency);
+}
+
+void Connection::LogAccess(std::string_view method, std::string_view target, uint32_t status,
+                           absl::Duration latency) {
   if (!entry_.description().access_log || !context_.options.access_log) return;
   context_.options.access_log({.service = entry_.name(),
                                .peer = peer_,
-                               .method = exchange.method(),
-                               .target = exchange.target(),
+                               .method = method,
+                               .target = target,
                                .status = status,
                                .bytes_sent = answer_bytes_,
                                .latency = latency});

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/system/error_code.hpp>
@@ -107,6 +108,8 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   // The exchange in work, if there is one, ends without its answer.
   void Abandon(CancelReason reason);
   void Record(const HttpExchange& exchange, uint32_t status);
+  void LogAccess(std::string_view method, std::string_view target, uint32_t status,
+                 absl::Duration latency);
   void CountLimit(LimitHit hit);
   void LeaveIdle();
   void Linger();

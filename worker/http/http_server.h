@@ -20,7 +20,8 @@ class io_context;
 
 namespace cohost::worker {
 
-// One answered request, for the access log. The views are valid during the call.
+// One request that has ended, for the access log. The views are valid during the call; method and
+// target are empty when the head could not be read.
 struct AccessRecord {
   std::string_view service;
   std::string_view peer;

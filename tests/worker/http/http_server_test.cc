@@ -543,11 +543,14 @@ TEST_F(HttpServerTest, AbortBeforeTheHeadIs500) {
   EXPECT_EQ(harness.hosted(entry).ended.at(0), std::nullopt);
 }
 
-TEST_F(HttpServerTest, WritesAnAccessLogOnlyForThoseWhoAsk) {
+TEST_F(HttpServerTest, WritesAnAccessLogOfRefusedRequestsToo) {
   HttpTestClient client(harness, hello());
   client.Ask("GET /x?y HTTP/1.1\r\nHost: x\r\n\r\n");
   ASSERT_EQ(harness.access_log.size(), 1u);
   EXPECT_EQ(harness.access_log[0].substr(0, 13), "GET /x?y 200 ");
+  const std::string refused = client.Ask("TRACE /t HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_EQ(harness.access_log.size(), 2u);
+  EXPECT_EQ(harness.access_log[1].substr(0, 13), "TRACE /t 501 ");
 }
 
 }  // namespace
