@@ -183,6 +183,43 @@ TEST(Worker, AssigningTwiceIsAssigningOnce) {
   EXPECT_TRUE(IsFrom(FetchOnce(listener.port), worker.peer()));
 }
 
+TEST(Worker, ANextSupervisorFindsEverythingAndBringsItsOwnChannel) {
+  ReadyWorker worker;
+  const LoopbackListener listener = ListenOnLoopback();
+  const AssignRequest request = Module(1, "echo", 1);
+  worker.Serve(request, listener);
+  // The former channel's other end is closed by the new stubs.
+  for (int supervisor = 0; supervisor < 3; ++supervisor) {
+    const absl::StatusOr<LinkMessage> state = worker->Hello();
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(state->listener_tokens, std::vector<uint64_t>{1});
+    ASSERT_EQ(state->services.size(), 1U);
+    EXPECT_EQ(state->services[0].revision, 1U);
+    EXPECT_TRUE(worker->GiveListener(1, listener.socket.get()).ok());
+    ASSERT_TRUE(worker->OpenChannel().ok());
+    EXPECT_EQ(worker->Check("").value(), HealthCheckResponse::SERVING);
+    EXPECT_EQ(worker->Assign(request)->state(), v1::SERVICE_STATE_READY);
+  }
+}
+
+TEST(Worker, AReleasedListenerIsNoLongerAcceptedFrom) {
+  ReadyWorker worker;
+  LoopbackListener listener = ListenOnLoopback();
+  worker.Serve(Module(1, "echo", 1), listener);
+  LinkMessage release;
+  release.type = LinkType::kReleaseListener;
+  release.token = 1;
+  release.sequence = 1000;
+  ASSERT_TRUE(worker->Send(release).ok());
+  const absl::StatusOr<LinkMessage> ack = worker->Await(LinkType::kAck);
+  ASSERT_TRUE(ack.ok()) << ack.status();
+  EXPECT_EQ(ack->code, 0);
+  EXPECT_TRUE(worker->Hello()->listener_tokens.empty());
+  // Only this process holds the listener now: closed, it refuses.
+  listener.socket.Reset();
+  EXPECT_TRUE(Eventually([&listener] { return !HttpClient::Connect(listener.port).ok(); }));
+}
+
 TEST(Worker, ARemovedServiceCanBeAssignedAgain) {
   ReadyWorker worker;
   const LoopbackListener listener = ListenOnLoopback();
