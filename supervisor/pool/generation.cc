@@ -16,28 +16,14 @@ namespace {
 
 constexpr absl::Duration kFirstReconnect = absl::Milliseconds(20);
 
-ServiceStatus ToStatus(uint32_t state) {
-  // The link's decoder lets no other value through.
-  switch (static_cast<RowState>(state)) {
-    case RowState::kLoading:
-      return ServiceStatus::kLoading;
-    case RowState::kReady:
-      return ServiceStatus::kReady;
-    case RowState::kFailed:
-      return ServiceStatus::kFailed;
-    case RowState::kDraining:
-      return ServiceStatus::kDraining;
-    case RowState::kFree:
-    case RowState::kStopped:
-      break;
-  }
-  return ServiceStatus::kStopped;
-}
-
 }  // namespace
 
 Generation::Generation(const PoolParts& parts, Observer& observer, GenerationId id)
-    : parts_(parts), observer_(observer), id_(std::move(id)), reconnect_timer_(parts.timers) {}
+    : parts_(parts),
+      observer_(observer),
+      id_(std::move(id)),
+      roster_(*this, observer),
+      reconnect_timer_(parts.timers) {}
 
 Generation::~Generation() = default;
 
@@ -130,33 +116,15 @@ void Generation::StartLink(UniqueFd socket) {
 
 void Generation::OnLinkState(const LinkMessage& state) {
   binary_id_ = state.binary_id;
-  for (const uint64_t token : state.listener_tokens) {
-    sent_.insert(token);
-    acknowledged_.insert(token);
-  }
-  for (const LinkServiceState& told : state.services) {
-    if (!TakeRow(told.service_id, told.row)) return;
-    HostedService& service = services_[told.service_id];
-    service.revision = told.revision;
-    service.status = ToStatus(told.state);
-  }
+  if (!roster_.TakeState(state)) return;
   reported_ = true;
-  draining_ = draining_ || state.draining;
+  if (state.draining) roster_.Close();
   Connect();
   observer_.OnReported(state.draining);
-  Step();
+  roster_.BeginAgain();
 }
 
-void Generation::OnServiceState(const LinkServiceState& state) {
-  const auto service = services_.find(state.service_id);
-  // A service that was removed meanwhile, or that is being loaded again.
-  if (service == services_.end() || service->second.revision != state.revision) return;
-  if (!TakeRow(state.service_id, state.row)) return;
-  // Assign's own answer says more.
-  if (assigning_ == state.service_id || removing_.contains(state.service_id)) return;
-  SetStatus(state.service_id, ToStatus(state.state), "");
-  observer_.OnProgress();
-}
+void Generation::OnServiceState(const LinkServiceState& state) { roster_.TakeServiceState(state); }
 
 void Generation::OnDrained() { observer_.OnGenerationDrained(); }
 
@@ -169,274 +137,51 @@ bool Generation::TakeRow(uint64_t service_id, uint32_t row) {
   return taken.ok();
 }
 
-bool Generation::usable() const {
-  return reported_ && client_ != nullptr && !link_->lost() && !reconnect_timer_.running();
+WorkerClient* Generation::channel() {
+  const bool usable = reported_ && !link_->lost() && !reconnect_timer_.running();
+  return usable ? client_.get() : nullptr;
 }
 
 void Generation::Connect() {
   absl::StatusOr<SocketPair> channel = MakeStreamPair();
-  if (!channel.ok()) return Reconnect(channel.status());
+  if (!channel.ok()) return ChannelFailed(channel.status());
   client_ = parts_.clients.Connect(std::move(channel->first));
   link_->SendChannel(channel->second.get(), [this](const absl::Status& taken) {
-    if (!taken.ok() && !absl::IsAborted(taken)) Reconnect(Annotate(taken, "channel"));
+    if (!taken.ok() && !absl::IsAborted(taken)) ChannelFailed(Annotate(taken, "channel"));
   });
   WatchStatistics();
 }
 
 // A channel made from a descriptor cannot reconnect: its first UNAVAILABLE is its end, though not
 // yet the worker's (RPC-03). After an exit, the exit record comes before the timer or soon after.
-void Generation::Reconnect(const absl::Status& why) {
+void Generation::ChannelFailed(const absl::Status& why) {
   if (reconnect_timer_.running() || link_->lost()) return;
   if (++failed_channels_ > kMaxChannels) {
     return observer_.OnFault(Annotate(why, "no channel to the worker works"));
   }
-  reconnect_timer_.Start(kFirstReconnect * (1 << failed_channels_), [this] { ConnectAgain(); });
-}
-
-void Generation::ConnectAgain() {
-  // Calls of the old channel are never answered now; both are made again.
-  client_.reset();
-  removing_.clear();
-  if (assigning_ != 0) services_.erase(std::exchange(assigning_, 0));
-  if (link_->lost()) return;
-  Connect();
-  Step();
+  reconnect_timer_.Start(kFirstReconnect * (1 << failed_channels_), [this] {
+    client_.reset();
+    if (link_->lost()) return;
+    Connect();
+    roster_.BeginAgain();
+  });
 }
 
 void Generation::WatchStatistics() {
   client_->WatchStatistics(
-      kStatisticsInterval, [this](const WorkerGauges& gauges) { TakeGauges(gauges); },
+      kStatisticsInterval,
+      [this](const WorkerGauges& gauges) {
+        ChannelWorks();
+        roster_.TakeGauges(gauges);
+      },
       [this](const absl::Status& ended) {
-        if (absl::IsDeadlineExceeded(ended) && usable()) return WatchStatistics();
-        Reconnect(ended);
+        if (absl::IsDeadlineExceeded(ended) && channel() != nullptr) return WatchStatistics();
+        ChannelFailed(ended);
       });
 }
 
-void Generation::TakeGauges(const WorkerGauges& gauges) {
-  failed_channels_ = 0;
-  for (const ServiceGauges& service : gauges.services) {
-    const auto known = services_.find(service.service_id);
-    if (known != services_.end()) known->second.gauges = service;
-  }
-}
-
-void Generation::SetServices(std::vector<std::shared_ptr<const ServiceTarget>> wanted,
-                             const GroupPolicy& policy) {
-  policy_ = policy;
-  if (told_ && wanted == wanted_) return;
-  told_ = true;
-  wanted_ = std::move(wanted);
-  for (const auto& service : wanted_) {
-    const auto known = services_.find(service->id);
-    if (known != services_.end()) known->second.name = service->name;
-  }
-  Step();
-}
-
-void Generation::Step() {
-  if (!usable() || draining_) return;
-  RemoveUnwanted();
-  for (const auto& service : wanted_) {
-    if (!IsMissing(*service)) continue;
-    const absl::Status sent = SendListeners(*service);
-    if (!sent.ok()) FailService(*service, std::string(sent.message()));
-  }
-  AssignNext();
-}
-
-void Generation::RemoveUnwanted() {
-  std::vector<uint64_t> unwanted;
-  for (const auto& [id, service] : services_) {
-    const bool wanted = std::any_of(wanted_.begin(), wanted_.end(),
-                                    [id = id](const auto& target) { return target->id == id; });
-    // A removal that an earlier channel or supervisor began is asked for again, wanted or not.
-    if ((!wanted || service.status == ServiceStatus::kDraining) && id != assigning_ &&
-        !removing_.contains(id) && !stuck_.contains(id)) {
-      unwanted.push_back(id);
-    }
-  }
-  for (const uint64_t id : unwanted) Remove(id);
-}
-
-void Generation::Remove(uint64_t service_id) {
-  removing_.insert(service_id);
-  SetStatus(service_id, ServiceStatus::kDraining, "");
-  client_->Remove(
-      service_id, policy_.drain_timeout,
-      [this, service_id](const absl::Status& status) { FinishRemove(service_id, status); });
-}
-
-void Generation::FinishRemove(uint64_t service_id, const absl::Status& status) {
-  if (absl::IsUnavailable(status)) return Reconnect(status);
-  removing_.erase(service_id);
-  if (!status.ok() && !absl::IsNotFound(status)) {
-    stuck_.insert(service_id);
-    observer_.OnRemark(
-        absl::StrCat("service ", service_id, " could not be removed: ", status.message()));
-    return;
-  }
-  SetStatus(service_id, ServiceStatus::kStopped, "");
-  services_.erase(service_id);
-  ReleaseListeners();
-  observer_.OnIntakeStopped();
-  observer_.OnProgress();
-  Step();
-}
-
-// Listeners that no wanted service has.
-void Generation::ReleaseListeners() {
-  std::set<uint64_t> needed;
-  for (const auto& service : wanted_) {
-    for (const ListenerTarget& listener : service->listeners) {
-      const absl::StatusOr<uint64_t> token = ListenerToken(listener.descriptor);
-      if (token.ok()) needed.insert(*token);
-    }
-  }
-  // Services that are on their way out, or that a replacement has in another revision, may use
-  // listeners that are not known here any more.
-  const bool others = std::any_of(services_.begin(), services_.end(), [this](const auto& hosted) {
-    return std::none_of(wanted_.begin(), wanted_.end(), [&hosted](const auto& target) {
-      return target->id == hosted.first && target->revision == hosted.second.revision;
-    });
-  });
-  if (others) return;
-  std::vector<uint64_t> unneeded;
-  std::set_difference(acknowledged_.begin(), acknowledged_.end(), needed.begin(), needed.end(),
-                      std::back_inserter(unneeded));
-  for (const uint64_t token : unneeded) {
-    acknowledged_.erase(token);
-    sent_.erase(token);
-    link_->ReleaseListener(token, [](const absl::Status&) {});
-  }
-}
-
-bool Generation::IsMissing(const ServiceTarget& service) const {
-  const auto hosted = services_.find(service.id);
-  if (hosted == services_.end()) return true;
-  // Failed before this supervisor came: asked again, the worker says why.
-  return hosted->second.status == ServiceStatus::kFailed && hosted->second.reason.empty() &&
-         hosted->second.revision == service.revision;
-}
-
-absl::Status Generation::SendListeners(const ServiceTarget& service) {
-  for (const ListenerTarget& listener : service.listeners) {
-    COHOST_ASSIGN_OR_RETURN(const uint64_t token, ListenerToken(listener.descriptor));
-    if (!sent_.insert(token).second) continue;
-    link_->SendListener(token, listener.descriptor, [this, token](const absl::Status& taken) {
-      if (absl::IsAborted(taken)) return;
-      if (taken.ok()) {
-        acknowledged_.insert(token);
-      } else {
-        refused_[token] = std::string(taken.message());
-      }
-      // Not Step: it would send listeners from within the sending of listeners.
-      if (usable() && !draining_) AssignNext();
-    });
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Generation::CheckListeners(const ServiceTarget& service) const {
-  for (const ListenerTarget& listener : service.listeners) {
-    COHOST_ASSIGN_OR_RETURN(const uint64_t token, ListenerToken(listener.descriptor));
-    const auto refused = refused_.find(token);
-    if (refused != refused_.end()) {
-      return absl::InternalError(absl::StrCat(listener.address, ": ", refused->second));
-    }
-    if (!acknowledged_.contains(token)) return absl::UnavailableError(listener.address);
-  }
-  return absl::OkStatus();
-}
-
-void Generation::AssignNext() {
-  if (assigning_ != 0) return;
-  for (const auto& service : wanted_) {
-    if (!IsMissing(*service) || removing_.contains(service->id)) continue;
-    const absl::Status listeners = CheckListeners(*service);
-    if (absl::IsUnavailable(listeners)) return;
-    if (listeners.ok()) return Assign(service);
-    FailService(*service, std::string(listeners.message()));
-  }
-}
-
-void Generation::Assign(const std::shared_ptr<const ServiceTarget>& service) {
-  assigning_ = suspect_ = service->id;
-  HostedService hosted;
-  hosted.revision = service->revision;
-  hosted.name = service->name;
-  hosted.module_path = service->module_path;
-  services_[service->id] = std::move(hosted);
-  client_->Assign(*service, policy_.start_timeout, policy_.start_timeout + kLoadMargin,
-                  [this, service](const absl::StatusOr<AssignOutcome>& outcome) {
-                    FinishAssign(service, outcome);
-                  });
-}
-
-void Generation::FinishAssign(const std::shared_ptr<const ServiceTarget>& service,
-                              const absl::StatusOr<AssignOutcome>& outcome) {
-  if (absl::IsUnavailable(outcome.status()) || absl::IsCancelled(outcome.status())) {
-    return Reconnect(outcome.status());
-  }
-  if (absl::IsDeadlineExceeded(outcome.status())) {
-    // It stays the suspect of the exit that follows.
-    hung_ = true;
-    return observer_.OnFault(absl::DeadlineExceededError(
-        absl::StrCat("service '", service->name, "' did not load within ",
-                     absl::FormatDuration(policy_.start_timeout + kLoadMargin))));
-  }
-  assigning_ = suspect_ = 0;
-  failed_channels_ = 0;
-  if (!outcome.ok()) {
-    FailService(*service, std::string(outcome.status().message()));
-  } else if (outcome->service_id != service->id || outcome->revision != service->revision) {
-    return observer_.OnFault(absl::InvalidArgumentError("an answer about another service"));
-  } else {
-    if (!TakeRow(service->id, outcome->row)) return;
-    services_[service->id].load_time = outcome->load_time;
-    SetStatus(service->id, outcome->ready ? ServiceStatus::kReady : ServiceStatus::kFailed,
-              outcome->ready || !outcome->reason.empty() ? outcome->reason : "no reason given");
-  }
-  const std::weak_ptr<bool> alive = alive_;
-  observer_.OnProgress();
-  if (!alive.expired() && usable() && !draining_) AssignNext();
-}
-
-void Generation::FailService(const ServiceTarget& service, std::string reason) {
-  HostedService& hosted = services_[service.id];
-  hosted.revision = service.revision;
-  hosted.name = service.name;
-  SetStatus(service.id, ServiceStatus::kFailed, reason.empty() ? "unknown" : std::move(reason));
-}
-
-void Generation::SetStatus(uint64_t service_id, ServiceStatus status, std::string reason) {
-  HostedService& service = services_[service_id];
-  const ServiceStatus before = std::exchange(service.status, status);
-  const bool changed = before != status || service.reason != reason;
-  service.reason = std::move(reason);
-  if (changed) observer_.OnServiceChanged(service_id, service, before);
-}
-
-bool Generation::settled() const {
-  return reported_ && told_ &&
-         std::all_of(wanted_.begin(), wanted_.end(), [this](const auto& service) {
-           const auto hosted = services_.find(service->id);
-           return hosted != services_.end() && hosted->second.status != ServiceStatus::kLoading &&
-                  !removing_.contains(service->id);
-         });
-}
-
-void Generation::Retry(uint64_t service_id) {
-  const auto hosted = services_.find(service_id);
-  if (!usable() || hosted == services_.end() || removing_.contains(service_id) ||
-      hosted->second.status != ServiceStatus::kFailed) {
-    return;
-  }
-  stuck_.erase(service_id);
-  Remove(service_id);
-}
-
 void Generation::Drain(absl::Duration timeout) {
-  draining_ = true;
+  roster_.Close();
   if (link_ == nullptr) return;  // it could not be spawned, and says so soon
   link_->SendDrain(timeout, [this](const absl::Status& begun) {
     if (begun.ok()) observer_.OnIntakeStopped();
@@ -473,27 +218,20 @@ void Generation::SetLogFile(int file) {
 }
 
 void Generation::Probe(absl::Duration timeout) {
-  if (!usable()) return;
+  if (channel() == nullptr) return;
   client_->Probe(timeout, [this](const absl::StatusOr<std::vector<ProbeOutcome>>& outcomes) {
     // One call that could not be made is not yet a missed probe.
-    if (absl::IsUnavailable(outcomes.status())) return Reconnect(outcomes.status());
-    if (outcomes.ok()) TakeProbe(*outcomes);
+    if (absl::IsUnavailable(outcomes.status())) return ChannelFailed(outcomes.status());
+    if (outcomes.ok()) {
+      ChannelWorks();
+      roster_.TakeProbe(*outcomes);
+    }
     observer_.OnProbe(outcomes.ok());
   });
 }
 
-void Generation::TakeProbe(const std::vector<ProbeOutcome>& outcomes) {
-  failed_channels_ = 0;
-  for (const ProbeOutcome& outcome : outcomes) {
-    const auto hosted = services_.find(outcome.service_id);
-    if (hosted == services_.end() || hosted->second.status != ServiceStatus::kReady) continue;
-    SetStatus(outcome.service_id, ServiceStatus::kReady,
-              outcome.healthy ? "" : absl::StrCat("unhealthy: ", outcome.reason));
-  }
-}
-
 std::vector<uint64_t> Generation::Suspects() {
-  if (suspect_ != 0) return {suspect_};
+  if (roster_.suspect() != 0) return {roster_.suspect()};
   return segment_ == nullptr ? std::vector<uint64_t>() : segment_->LoadingServices();
 }
 

@@ -227,14 +227,12 @@ class GrpcWorkerClient final : public WorkerClient {
     stub_->async()->Probe(
         &call->context, &call->request, &call->response,
         [courier = courier_, call, done = std::move(done)](const grpc::Status& status) {
-          absl::StatusOr<std::vector<ProbeOutcome>> result = FromGrpc(status);
-          if (status.ok()) {
-            std::vector<ProbeOutcome> outcomes;
-            for (const worker::v1::ServiceHealth& health : call->response.services()) {
-              outcomes.push_back(FromServiceHealth(health));
-            }
-            result = std::move(outcomes);
+          std::vector<ProbeOutcome> outcomes;
+          for (const worker::v1::ServiceHealth& health : call->response.services()) {
+            outcomes.push_back(FromServiceHealth(health));
           }
+          absl::StatusOr<std::vector<ProbeOutcome>> result = std::move(outcomes);
+          if (!status.ok()) result = FromGrpc(status);
           courier->Post([done, result = std::move(result)]() mutable { done(std::move(result)); });
         });
   }

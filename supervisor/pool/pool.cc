@@ -233,7 +233,7 @@ bool Pool::settled() const {
 
 void Pool::FillSnapshot(HostSnapshot& snapshot) {
   if (!ledger_.has_value()) return;
-  FillWorkers(groups_, *ledger_, snapshot);
+  FillWorkers(groups_, *ledger_, parts_.clock, parts_.settings.binary_id, snapshot);
   FillServices(groups_, *ledger_, parts_.clock.Steady(), snapshot);
 }
 
@@ -295,8 +295,11 @@ bool Pool::IsOverloaded() const {
 
 void Pool::RearmSiblings(const Generation& gone) {
   ForEachGeneration([&gone](Generation& other) {
-    const auto shares = [&other](uint64_t token) { return other.tokens().contains(token); };
-    if (&other != &gone && std::any_of(gone.tokens().begin(), gone.tokens().end(), shares)) {
+    const auto shares = [&other](uint64_t token) {
+      return other.roster().tokens().contains(token);
+    };
+    if (&other != &gone &&
+        std::any_of(gone.roster().tokens().begin(), gone.roster().tokens().end(), shares)) {
       other.Rearm();
     }
   });

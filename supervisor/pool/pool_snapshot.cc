@@ -77,7 +77,7 @@ void GatherWorker(const Worker& worker, SteadyTime now, Gathering& gathering) {
   Generation* generation = worker.generation();
   if (generation == nullptr) return;
   SegmentReader* segment = generation->segment();
-  for (const auto& [id, hosted] : generation->services()) {
+  for (const auto& [id, hosted] : generation->roster().services()) {
     Gathered& service = gathering[id];
     AddState(service, hosted, worker.ends());
     AddMetrics(service, hosted.gauges);
@@ -130,6 +130,63 @@ void Fill(ServiceView& view, Gathered service) {
   view.metrics_dropped = service.metrics_dropped;
 }
 
+WorkerView View(const Slot& slot, const Worker& worker, const Clock& clock) {
+  WorkerView view;
+  view.group = slot.target().name;
+  view.slot = slot.slot_number();
+  view.status = worker.status();
+  view.last_reason = worker.reason();
+  view.last_exit = slot.last_exit();
+  view.ready_after = worker.ready_after();
+  view.log_file = slot.log_path();
+  const std::optional<SteadyTime> next = worker.next_attempt();
+  if (next.has_value()) view.next_attempt = clock.Wall() + (*next - clock.Steady());
+  const Generation* generation = worker.generation();
+  if (generation == nullptr) return view;
+  view.generation = generation->id().number;
+  view.pid = generation->pid();
+  view.started = generation->record().started;
+  for (const auto& [id, service] : generation->roster().services()) {
+    view.services.push_back(service.name.empty() ? absl::StrCat(id) : service.name);
+  }
+  std::sort(view.services.begin(), view.services.end());
+  if (generation->segment() != nullptr) {
+    for (const auto& [id, totals] : generation->segment()->KnownTotals()) {
+      view.requests += totals.finished;
+    }
+  }
+  return view;
+}
+
+// What an operator must know of a worker; empty: nothing.
+std::string Alarm(const Worker& worker, const std::string& binary_id) {
+  if (worker.cannot_be_stopped()) return "cannot be stopped";
+  const Generation* generation = worker.generation();
+  if (generation == nullptr || binary_id.empty() || !worker.serves() ||
+      generation->binary_id() == binary_id) {
+    return "";
+  }
+  return "runs another build of cohost-worker until it is replaced";
+}
+
+void FillSlot(const Slot& slot, const Ledger& ledger, const Clock& clock,
+              const std::string& binary_id, HostSnapshot& snapshot) {
+  std::vector<WorkerView> views;
+  for (const Worker* worker : slot.Workers()) {
+    views.push_back(View(slot, *worker, clock));
+    const std::string alarm = Alarm(*worker, binary_id);
+    if (alarm.empty()) continue;
+    snapshot.remarks.push_back(absl::StrCat("worker ", views.back().group, "/", views.back().slot,
+                                            ", generation ", views.back().generation, ": ", alarm));
+  }
+  std::sort(views.begin(), views.end(),
+            [](const WorkerView& a, const WorkerView& b) { return a.generation < b.generation; });
+  for (WorkerView& view : views) {
+    view.restarts = ledger.Restarts(view.group, view.slot);
+    snapshot.workers.push_back(std::move(view));
+  }
+}
+
 }  // namespace
 
 void FillServices(const WorkerGroups& groups, const Ledger& ledger, SteadyTime now,
@@ -149,19 +206,13 @@ void FillServices(const WorkerGroups& groups, const Ledger& ledger, SteadyTime n
   }
 }
 
-void FillWorkers(const WorkerGroups& groups, const Ledger& ledger, HostSnapshot& snapshot) {
+void FillWorkers(const WorkerGroups& groups, const Ledger& ledger, const Clock& clock,
+                 const std::string& binary_id, HostSnapshot& snapshot) {
   for (const auto& [name, group] : groups) {
     uint32_t ready = 0;
     for (const auto& [number, slot] : group->slots()) {
       ready += slot->serves() ? 1 : 0;
-      for (WorkerView& view : slot->Views()) {
-        view.restarts = ledger.Restarts(name, number);
-        snapshot.workers.push_back(std::move(view));
-      }
-      const std::string remark = slot->Alarm();
-      if (!remark.empty()) {
-        snapshot.remarks.push_back(absl::StrCat("worker ", name, "/", number, ": ", remark));
-      }
+      FillSlot(*slot, ledger, clock, binary_id, snapshot);
     }
     for (GroupView& view : snapshot.groups) {
       if (view.name != name) continue;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/pool/slot.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -22,12 +20,12 @@ uint64_t SeedOf(uint64_t seed, const std::string& group, uint32_t number) {
 
 bool Hosts(const Worker* worker, uint64_t service_id) {
   return worker != nullptr && worker->generation() != nullptr &&
-         worker->generation()->services().contains(service_id);
+         worker->generation()->roster().services().contains(service_id);
 }
 
 bool IsReadyIn(const Worker* worker, uint64_t service_id) {
   if (!Hosts(worker, service_id) || !worker->serves()) return false;
-  return worker->generation()->services().at(service_id).status == ServiceStatus::kReady;
+  return worker->generation()->roster().services().at(service_id).status == ServiceStatus::kReady;
 }
 
 }  // namespace
@@ -129,7 +127,8 @@ void Slot::Promote() {
     if (serving_->status() == WorkerStatus::kBackoff) FinishRecycle(false);
   }
   if (incoming_ == nullptr) return;
-  if (serving_ == nullptr || !serving_->serves()) {
+  // An adopted predecessor that has not reported yet has a process, and may well serve.
+  if (serving_ == nullptr || serving_->generation() == nullptr) {
     // The predecessor has died meanwhile: whoever starts is the slot's worker now.
     if (serving_ != nullptr) {
       serving_->Stop();
@@ -140,7 +139,7 @@ void Slot::Promote() {
     return;
   }
   if (incoming_->status() == WorkerStatus::kBackoff) return Reject("the replacement has died");
-  if (!incoming_->serves() || !incoming_->generation()->settled()) return;
+  if (!incoming_->serves() || !incoming_->generation()->roster().settled()) return;
   std::string why;
   if (!IsAcceptable(why)) return Reject(why);
   serving_->generation()->HandOverTo(*incoming_->generation());
@@ -159,7 +158,7 @@ void Slot::FinishReplacement() {
 
 // No service may lose by a replacement: one that is ready now must be ready in the new worker too.
 bool Slot::IsAcceptable(std::string& why) const {
-  const auto& fresh = incoming_->generation()->services();
+  const auto& fresh = incoming_->generation()->roster().services();
   for (const auto& service : Wanted()) {
     if (!IsReadyIn(serving_.get(), service->id)) continue;
     const auto hosted = fresh.find(service->id);
@@ -172,9 +171,9 @@ bool Slot::IsAcceptable(std::string& why) const {
     return false;
   }
   for (const auto& service : target_.services) {
-    if (!IsBlamed(*service) || !IsReadyIn(serving_.get(), service->id)) continue;
+    if (strikes_.Against(*service).empty() || !IsReadyIn(serving_.get(), service->id)) continue;
     why = absl::StrCat("service '", service->name, "' is ready in the present worker and ",
-                       FailureOf(*service), " in the new one");
+                       strikes_.Against(*service), " in the new one");
     return false;
   }
   return true;
@@ -213,12 +212,6 @@ void Slot::CutOldest() {
   }
 }
 
-bool Slot::IsBlamed(const ServiceTarget& service) const {
-  const auto strike = strikes_.find(service.id);
-  return strike != strikes_.end() && strike->second.revision == service.revision &&
-         !strike->second.reason.empty();
-}
-
 bool Slot::BelongsHere(const ServiceTarget& service) const {
   return service.instances == Instances::kAll || number_ == 0;
 }
@@ -227,7 +220,7 @@ Slot::Services Slot::Wanted() const {
   Services services;
   if (!wanted_ || ending_) return services;
   for (const auto& service : target_.services) {
-    if (BelongsHere(*service) && !IsBlamed(*service)) services.push_back(service);
+    if (BelongsHere(*service) && strikes_.Against(*service).empty()) services.push_back(service);
   }
   return services;
 }
@@ -242,13 +235,13 @@ Slot::Services Slot::WantedFor(const Worker& worker) const {
     for (const auto& service : target_.services) {
       // What is there stays, also when its next revision has died elsewhere.
       if (BelongsHere(*service) &&
-          (Hosts(&worker, service->id) ||
-           (!closed && !IsBlamed(*service) && host_.MayAssign(target_.name, *service)))) {
+          (Hosts(&worker, service->id) || (!closed && strikes_.Against(*service).empty() &&
+                                           host_.MayAssign(target_.name, *service)))) {
         services.push_back(service);
       }
     }
   }
-  for (const auto& [id, hosted] : worker.generation()->services()) {
+  for (const auto& [id, hosted] : worker.generation()->roster().services()) {
     const bool wanted = std::any_of(services.begin(), services.end(),
                                     [id = id](const auto& service) { return service->id == id; });
     if (wanted || hosted.status != ServiceStatus::kReady || ending_ ||
@@ -273,12 +266,16 @@ RecycleReason Slot::ReplaceReason(const Worker& worker) const {
   if (generation->record().fingerprint != SpawnFingerprint(target_)) {
     return RecycleReason::kConfiguration;
   }
+  // Only of adopted ones: what is started now is of the build that there is.
   const std::string& ours = parts_.settings.binary_id;
-  if (!ours.empty() && generation->binary_id() != ours) return RecycleReason::kConfiguration;
+  if (worker.adopted() && !ours.empty() && generation->binary_id() != ours) {
+    return RecycleReason::kConfiguration;
+  }
   for (const auto& service : target_.services) {
-    const auto hosted = generation->services().find(service->id);
-    if (hosted == generation->services().end() || hosted->second.revision == service->revision ||
-        hosted->second.status == ServiceStatus::kDraining || IsBlamed(*service)) {
+    const auto hosted = generation->roster().services().find(service->id);
+    if (hosted == generation->roster().services().end() ||
+        hosted->second.revision == service->revision ||
+        hosted->second.status == ServiceStatus::kDraining || !strikes_.Against(*service).empty()) {
       continue;
     }
     return hosted->second.module_path.empty() || hosted->second.module_path == service->module_path
@@ -332,7 +329,7 @@ bool Slot::empty() const { return serving_ == nullptr && incoming_ == nullptr &&
 bool Slot::settled() const {
   if (replacing()) return false;
   if (!wanted_ || Wanted().empty()) return serving_ == nullptr;
-  if (serving_ == nullptr || !serving_->serves() || !serving_->generation()->settled()) {
+  if (serving_ == nullptr || !serving_->serves() || !serving_->generation()->roster().settled()) {
     return false;
   }
   for (const auto& service : Wanted()) {
@@ -348,9 +345,7 @@ absl::Status Slot::Adopt(const GenerationId& id, HeldEntry entry, pid_t pid) {
   COHOST_RETURN_IF_ERROR(worker->Adopt(id, std::move(entry), pid));
   const GenerationRecord& record = worker->generation()->record();
   last_exit_ = record.last_exit;
-  for (const auto& [service, revision] : record.blamed) {
-    strikes_[service] = Strike{revision, "died while loading"};
-  }
+  strikes_.Restore(record.blamed);
   if (incoming_ != nullptr) Retire(std::move(serving_));
   if (incoming_ != nullptr) serving_ = std::move(incoming_);
   if (serving_ == nullptr) {
@@ -364,11 +359,8 @@ absl::Status Slot::Adopt(const GenerationId& id, HeldEntry entry, pid_t pid) {
 void Slot::AdoptDead(const GenerationId& id, const GenerationRecord& record,
                      const std::vector<uint64_t>& suspects) {
   last_generation_ = std::max(last_generation_, id.number);
-  for (const auto& [service, revision] : record.blamed) {
-    strikes_[service] = Strike{revision, "died while loading"};
-  }
-  // Nobody saw how it died: one strike, which the first observed death makes two.
-  for (const uint64_t service : suspects) strikes_.try_emplace(service);
+  strikes_.Restore(record.blamed);
+  for (const uint64_t service : suspects) strikes_.Suspect(service);
 }
 
 bool Slot::HandleExit(const GenerationId& id, const ExitRecord& record) {
@@ -392,14 +384,14 @@ void Slot::FinishRecycle(bool served) {
 }
 
 void Slot::RetryService(uint64_t service_id) {
-  strikes_.erase(service_id);
+  strikes_.Forget(service_id);
   reject_timer_.Cancel();
   if (serving_ == nullptr) return host_.Changed();
   const WorkerStatus status = serving_->status();
   if (status == WorkerStatus::kBackoff || status == WorkerStatus::kFailed) {
     serving_->RetryNow();
   } else if (serving_->generation() != nullptr) {
-    serving_->generation()->Retry(service_id);
+    serving_->generation()->roster().Retry(service_id);
   }
   host_.Changed();
 }
@@ -433,24 +425,6 @@ bool Slot::Retains(uint64_t service_id, bool stuck_only) const {
   return std::any_of(retired_.begin(), retired_.end(), retains);
 }
 
-std::string Slot::FailureOf(const ServiceTarget& service) const {
-  return IsBlamed(service) ? strikes_.at(service.id).reason : "";
-}
-
-std::string Slot::Alarm() const {
-  for (const Worker* worker : Workers()) {
-    if (worker->cannot_be_stopped()) {
-      return absl::StrCat("generation ", worker->generation()->id().number, " cannot be stopped");
-    }
-  }
-  const std::string& ours = parts_.settings.binary_id;
-  if (serving_ != nullptr && serving_->generation() != nullptr && !ours.empty() &&
-      serving_->generation()->reported() && serving_->generation()->binary_id() != ours) {
-    return "runs another build of cohost-worker until it is replaced";
-  }
-  return "";
-}
-
 GenerationId Slot::NextGeneration(RecycleReason reason) {
   last_generation_ = std::max(last_generation_, host_.LastGeneration(target_.name, number_)) + 1;
   GenerationId id{target_.name, number_, last_generation_};
@@ -464,9 +438,7 @@ GenerationRecord Slot::NextRecord(RecycleReason reason) {
   record.fingerprint = SpawnFingerprint(target_);
   record.reason = reason;
   record.last_exit = last_exit_;
-  for (const auto& [service, strike] : strikes_) {
-    if (!strike.reason.empty()) record.blamed[service] = strike.revision;
-  }
+  record.blamed = strikes_.Blamed();
   return record;
 }
 
@@ -511,19 +483,13 @@ void Slot::OnGenerationEnded(Generation& generation, const ExitRecord* record, b
 }
 
 void Slot::Blame(Generation& generation, const ExitRecord& record) {
-  // Somebody's kill says nothing about the service; it must happen twice. The kernel's for memory
-  // and ours for a service that hung do.
-  const bool unexplained = record.signal.has_value() && !record.out_of_memory &&
-                           !generation.hung() &&
-                           (*record.signal == SIGKILL || *record.signal == SIGTERM);
+  const auto& services = generation.roster().services();
   for (const uint64_t id : generation.Suspects()) {
-    const auto hosted = generation.services().find(id);
-    if (hosted == generation.services().end()) continue;
-    const bool again = strikes_.contains(id);
-    Strike& strike = strikes_[id];
-    strike.revision = hosted->second.revision;
-    if (unexplained && !again) continue;
-    strike.reason = generation.hung() ? "did not finish loading" : "died while loading";
+    const auto hosted = services.find(id);
+    if (hosted == services.end() ||
+        !strikes_.NoteDeath(id, hosted->second.revision, generation.roster().hung(), record)) {
+      continue;
+    }
     PoolEvent event;
     event.kind = "service_state";
     event.group = target_.name;
@@ -532,7 +498,7 @@ void Slot::Blame(Generation& generation, const ExitRecord& record) {
     event.service = hosted->second.name;
     event.from = Name(ServiceStatus::kLoading);
     event.to = Name(ServiceStatus::kFailed);
-    event.message = absl::StrCat(strike.reason, ": ", DescribeExit(record));
+    event.message = absl::StrCat("died while loading: ", last_exit_);
     parts_.observer.OnPoolEvent(event);
   }
 }
@@ -545,44 +511,6 @@ void Slot::Tell(const std::string& kind, uint32_t generation, const std::string&
   event.generation = generation;
   event.message = message;
   parts_.observer.OnPoolEvent(event);
-}
-
-std::vector<WorkerView> Slot::Views() const {
-  std::vector<WorkerView> views;
-  for (const Worker* worker : Workers()) views.push_back(View(*worker));
-  std::sort(views.begin(), views.end(),
-            [](const WorkerView& a, const WorkerView& b) { return a.generation < b.generation; });
-  return views;
-}
-
-WorkerView Slot::View(const Worker& worker) const {
-  WorkerView view;
-  view.group = target_.name;
-  view.slot = number_;
-  view.status = worker.status();
-  view.last_reason = worker.reason();
-  view.last_exit = last_exit_;
-  view.ready_after = worker.ready_after();
-  view.log_file = log_.path();
-  const std::optional<SteadyTime> next = worker.next_attempt();
-  if (next.has_value()) {
-    view.next_attempt = parts_.clock.Wall() + (*next - parts_.clock.Steady());
-  }
-  Generation* generation = worker.generation();
-  if (generation == nullptr) return view;
-  view.generation = generation->id().number;
-  view.pid = generation->pid();
-  view.started = generation->record().started;
-  for (const auto& [id, service] : generation->services()) {
-    view.services.push_back(service.name.empty() ? absl::StrCat(id) : service.name);
-  }
-  std::sort(view.services.begin(), view.services.end());
-  if (generation->segment() != nullptr) {
-    for (const auto& [id, totals] : generation->segment()->KnownTotals()) {
-      view.requests += totals.finished;
-    }
-  }
-  return view;
 }
 
 }  // namespace cohost::supervisor

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +11,7 @@
 #include "absl/time/time.h"
 #include "supervisor/pool/pool_parts.h"
 #include "supervisor/pool/pool_target.h"
+#include "supervisor/pool/strikes.h"
 #include "supervisor/pool/worker.h"
 #include "supervisor/pool/worker_log.h"
 #include "supervisor/snapshot.h"
@@ -82,15 +81,14 @@ class Slot final : public WorkerHost {
   bool Serves(uint64_t service_id) const;
   // Hosted by a worker that finishes, or, with `stuck_only`, by one that cannot be stopped.
   bool Retains(uint64_t service_id, bool stuck_only) const;
-  // A view of each worker, and of the slot itself when it has none.
-  std::vector<WorkerView> Views() const;
   // Why a service that should be here is not tried; empty: it is.
-  std::string FailureOf(const ServiceTarget& service) const;
+  std::string FailureOf(const ServiceTarget& service) const { return strikes_.Against(service); }
   // Whether a service of the target is for this slot at all.
   bool BelongsHere(const ServiceTarget& service) const;
   bool serves() const { return serving_ != nullptr && serving_->serves(); }
-  // What an operator must know of it; empty: nothing.
-  std::string Alarm() const;
+  // How the last generation ended that nobody had asked to; empty: none did.
+  const std::string& last_exit() const { return last_exit_; }
+  const std::string& log_path() const { return log_.path(); }
 
   // WorkerHost
   GenerationId NextGeneration(RecycleReason reason) override;
@@ -105,11 +103,6 @@ class Slot final : public WorkerHost {
 
  private:
   using Services = std::vector<std::shared_ptr<const ServiceTarget>>;
-  // What is known against a service in this slot.
-  struct Strike {
-    uint64_t revision = 0;
-    std::string reason;  // empty: one unexplained death while it was loading
-  };
 
   void DropEnded();
   void Promote();
@@ -123,7 +116,6 @@ class Slot final : public WorkerHost {
   // The services of the target that this slot should have.
   Services Wanted() const;
   Services WantedFor(const Worker& worker) const;
-  bool IsBlamed(const ServiceTarget& service) const;
   // kNone when the worker is as the target wants it.
   RecycleReason ReplaceReason(const Worker& worker) const;
   bool Overlaps() const;
@@ -134,7 +126,6 @@ class Slot final : public WorkerHost {
   void FinishRecycle(bool served);
   void Tell(const std::string& kind, uint32_t generation, const std::string& message) const;
   std::unique_ptr<Worker> MakeWorker();
-  WorkerView View(const Worker& worker) const;
 
   // Set in the constructor, never changed.
   const PoolParts& parts_;
@@ -156,7 +147,7 @@ class Slot final : public WorkerHost {
   std::vector<std::function<void(bool)>> recycled_;
   RestartBackoff reject_backoff_;
   Timer reject_timer_;  // runs: no replacement is tried
-  std::map<uint64_t, Strike> strikes_;
+  Strikes strikes_;
   std::string last_exit_;
   UniqueFd log_file_;
   bool log_told_ = false;

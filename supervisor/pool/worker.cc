@@ -66,7 +66,7 @@ void Worker::RetryNow() {
 
 void Worker::SetServices(const std::vector<std::shared_ptr<const ServiceTarget>>& wanted) {
   if (generation_ == nullptr || ends()) return;
-  generation_->SetServices(wanted, host_.target().policy);
+  generation_->roster().SetServices(wanted, host_.target().policy);
   CheckSettled();
 }
 
@@ -106,6 +106,7 @@ void Worker::Do(WorkerAction action) {
       return Spawn();
     case WorkerAction::kStartStartTimer:
       return start_timer_.Start(policy.start_timeout + kStartMargin, [this] {
+        generation_->roster().GiveUp();
         Handle(WorkerEvent::kStartTimeout, "no progress within the start timeout");
       });
     case WorkerAction::kServe:
@@ -178,7 +179,7 @@ bool Worker::CheckSegment() {
 }
 
 void Worker::CheckSettled() {
-  if (status_ == WorkerStatus::kStarting && generation_->settled()) {
+  if (status_ == WorkerStatus::kStarting && generation_->roster().settled()) {
     Handle(WorkerEvent::kSettled, "");
   }
 }
@@ -207,7 +208,7 @@ void Worker::OnReported(bool draining) {
   if (draining && status_ == WorkerStatus::kStarting)
     return Drain(host_.target().policy.drain_timeout);
   // An adopted one has served all the time, whatever else it will be given.
-  const auto& services = generation_->services();
+  const auto& services = generation_->roster().services();
   const bool serving = std::any_of(services.begin(), services.end(), [](const auto& service) {
     return service.second.status == ServiceStatus::kReady;
   });

@@ -81,6 +81,8 @@ class Worker final : public Generation::Observer {
   bool ends() const;
   // Of the process; null without one.
   Generation* generation() const { return generation_.get(); }
+  // It lived before this supervisor did.
+  bool adopted() const { return adopted_; }
   bool cannot_be_stopped() const { return cannot_be_stopped_; }
   bool misses_probes() const { return misses_ > 0; }
   // Why the present generation was started.

@@ -127,11 +127,14 @@ std::optional<absl::StatusOr<AssignOutcome>> FakeWorker::Assign(const ServiceTar
     service.row = next_row_++;
     segment_->rows[service.row].service_id = target.id;
     segment_->rows[service.row].state = static_cast<uint32_t>(RowState::kLoading);
+  }
+  if (service.state == RowState::kLoading) {
     if (behaviour_.deadly.contains(target.name)) {
       dies_ = target.name;
       return std::nullopt;
     }
     if (behaviour_.hanging.contains(target.name)) return std::nullopt;
+    if (behaviour_.expired.contains(target.name)) return absl::DeadlineExceededError("too late");
     service.state = behaviour_.failing.contains(target.name) ? RowState::kFailed : RowState::kReady;
     segment_->rows[service.row].state = static_cast<uint32_t>(service.state);
   }

@@ -25,6 +25,7 @@ namespace cohost::supervisor {
 struct WorkerBehaviour {
   std::set<std::string> deadly;                // loading them kills the worker (SIGSEGV)
   std::map<std::string, std::string> failing;  // and why
+  std::set<std::string> expired;               // loading them ends by the call's deadline
   std::set<std::string> hanging;               // loading them never ends
   std::set<std::string> refused_rows;          // answered with a row that is not theirs
   bool ignores_stop = false;
@@ -71,7 +72,7 @@ class FakeWorker {
   struct Service {
     uint64_t revision = 0;
     uint32_t row = kNoRow;
-    RowState state = RowState::kReady;
+    RowState state = RowState::kLoading;
   };
 
   void Receive(Message message);
