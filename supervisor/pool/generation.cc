@@ -214,7 +214,8 @@ void Generation::Rearm() {
 }
 
 void Generation::SetLogFile(int file) {
-  if (reported_ && !link_->lost()) link_->SendLogFile(file, [](const absl::Status&) {});
+  // Also before the first answer: one that starts must not write on into the renamed file.
+  if (link_ != nullptr && !link_->lost()) link_->SendLogFile(file, [](const absl::Status&) {});
 }
 
 void Generation::Probe(absl::Duration timeout) {
