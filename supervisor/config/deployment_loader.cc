@@ -19,6 +19,11 @@ namespace {
 // Over all files: four times 10,000 services written at length.
 constexpr Bytes kMaxTotal = MiB(16);
 
+// Of a text that FormatDeployment wrote: a service has up to 1.5 KiB and 110 nodes beside its own
+// texts, so this is room for 30,000 of them; one text can be all settings of a service, escaped.
+constexpr YamlLimits kFormattedLimits = {
+    .size = size_t{128} << 20, .flow = size_t{2} << 20, .nodes = 4'000'000};
+
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -29,7 +34,10 @@ std::string FolderOf(const std::string& path) {
 class Load {
  public:
   explicit Load(const LoadOptions& options)
-      : options_(options), files_(Bytes{limits_.size}, kMaxTotal), context_(errors_) {}
+      : options_(options),
+        limits_(options.formatted ? kFormattedLimits : YamlLimits{}),
+        files_(Bytes{limits_.size}, kMaxTotal),
+        context_(errors_) {}
 
   LoadResult FromFile(const std::string& path) {
     if (const auto text = Read(path, nullptr)) ReadMain(*text, path);

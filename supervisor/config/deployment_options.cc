@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "supervisor/config/address_text.h"
+#include "supervisor/config/scalar.h"
+#include "supervisor/config/value_check.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -19,14 +21,18 @@ void ApplyFolder(const std::optional<std::string>& folder, const std::string& fi
                  std::string& out, ConfigErrors& errors) {
   if (!folder.has_value()) return;
   std::error_code error;
-  std::filesystem::path absolute = std::filesystem::absolute(*folder, error);
-  // "run/" and "run" are one folder; sockets are compared by prefix.
-  if (!absolute.has_filename()) absolute = absolute.parent_path();
+  const std::filesystem::path absolute = std::filesystem::absolute(*folder, error);
   if (error || folder->empty()) {
     errors.Add({.file = file, .message = absl::StrCat("no folder: '", *folder, "'")});
     return;
   }
-  out = absolute.string();
+  // As a path of the file: "run/" and "run" are one folder; sockets are compared by prefix.
+  std::string resolved = ResolvePath("", absolute.string());
+  if (const absl::Status status = CheckPath(resolved); !status.ok()) {
+    errors.Add({.file = file, .message = absl::StrCat(Quoted(*folder), ": ", status.message())});
+    return;
+  }
+  out = std::move(resolved);
 }
 
 // A socket below the file's runtime_dir goes where that folder goes.

@@ -4,15 +4,9 @@
 #include <optional>
 #include <utility>
 
-namespace cohost::supervisor {
+#include "supervisor/config/load_class.h"
 
-LoadClass LoadClassOf(const std::string& text) {
-  if (text == "latency") return LoadClass::kLatency;
-  if (text == "bursty") return LoadClass::kBursty;
-  if (text == "batch") return LoadClass::kBatch;
-  if (text == "idle") return LoadClass::kIdle;
-  return LoadClass::kSteady;
-}
+namespace cohost::supervisor {
 
 void ReadPolicy(MapReader& reader, GroupPolicy& policy) {
   reader.Read("workers", policy.workers);

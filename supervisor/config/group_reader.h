@@ -6,10 +6,6 @@
 
 namespace cohost::supervisor {
 
-// `class: ...` of a load profile and of a group's match; the text is one of the key table's
-// choices.
-LoadClass LoadClassOf(const std::string& text);
-
 // The keys that groups and group_defaults share; absent ones keep their value.
 void ReadPolicy(MapReader& reader, GroupPolicy& policy);
 

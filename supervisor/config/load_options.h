@@ -15,6 +15,9 @@ struct LoadOptions {
   std::optional<std::string> state_dir;
   // Added to every TCP port but 0.
   uint16_t port_offset = 0;
+  // The text is FormatDeployment's. It says in one file what may have stood in many, and all
+  // defaults, so that it may be larger than a file that people write.
+  bool formatted = false;
 };
 
 }  // namespace cohost::supervisor

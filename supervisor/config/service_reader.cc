@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/strings.h"
 #include "supervisor/config/address_text.h"
-#include "supervisor/config/group_reader.h"
+#include "supervisor/config/load_class.h"
 #include "supervisor/config/settings_tree.h"
 #include "supervisor/config/value_check.h"
 

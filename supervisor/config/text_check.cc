@@ -56,6 +56,15 @@ std::string FaultAt(std::string_view rest) {
 
 bool IsControl(char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; }
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::optional<TextFault> CheckText(std::string_view text) {
   TextFault place;
   for (size_t i = 0; i < text.size();) {

@@ -18,6 +18,9 @@ struct TextFault {
 // yaml-cpp would guess another encoding or cut the text there.
 std::optional<TextFault> CheckText(std::string_view text);
 
+// Whether all of it is well-formed.
+bool IsUtf8(std::string_view text);
+
 // True for the control characters that may not stand in a line of text.
 bool IsControl(char c);
 

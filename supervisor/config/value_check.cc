@@ -114,6 +114,7 @@ absl::StatusOr<std::string> CheckedText(const Key& key, const YamlNode& node,
   const bool is_path = key.type == KeyType::kFile || key.type == KeyType::kFolder;
   COHOST_RETURN_IF_ERROR(CheckLine(text, is_path ? kMaxPath : kMaxText));
   std::string checked = is_path ? ResolvePath(folder, text) : text;
+  if (is_path) COHOST_RETURN_IF_ERROR(CheckPath(checked));
   absl::Status status;
   if (key.type == KeyType::kName) status = CheckName(text);
   if (key.type == KeyType::kTarget) status = CheckTarget(text);
@@ -130,6 +131,11 @@ absl::StatusOr<std::string> CheckedText(const Key& key, const YamlNode& node,
   }
   if (!status.ok()) return status;
   return checked;
+}
+
+absl::Status CheckPath(std::string_view path) {
+  if (!IsUtf8(path)) return absl::InvalidArgumentError("the name of its folder is not valid UTF-8");
+  return CheckLine(path, kMaxPath);
 }
 
 absl::Status CheckChoice(const Key& key, const YamlNode& node) {

@@ -25,6 +25,10 @@ absl::StatusOr<absl::Duration> CheckedDuration(const Key& key, const YamlNode& n
 absl::StatusOr<std::string> CheckedText(const Key& key, const YamlNode& node,
                                         const std::string& folder, ReadContext& context);
 
+// What an absolute path has to be to stand in a deployment: text of one line, and not too long. A
+// relative one can get something else from its folder.
+absl::Status CheckPath(std::string_view path);
+
 absl::Status CheckChoice(const Key& key, const YamlNode& node);
 
 // "a list", "a map", "text", "nothing": what stands there instead.

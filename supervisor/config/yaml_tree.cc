@@ -97,6 +97,8 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                 const std::string& value) override {
     CheckTag(mark, tag);
+    // The file is UTF-8, but yaml-cpp takes \N and \_ for the bytes 0x85 and 0xa0.
+    if (!IsUtf8(value)) Fail(mark, "write \\x85 and \\xa0 instead of the escapes \\N and \\_");
     YamlNode node = NodeAt(mark);
     node.kind = YamlNode::Kind::kScalar;
     node.quoted = tag == "!";

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/strings.h"
+#include "supervisor/config/load_class.h"
 #include "supervisor/placement/explain.h"
 
 namespace cohost::supervisor {

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/strings.h"
+#include "supervisor/config/load_class.h"
 #include "supervisor/placement/bin_packing.h"
 #include "supervisor/placement/explain.h"
 

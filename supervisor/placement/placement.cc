@@ -51,22 +51,6 @@ void Record(const PlacementRecord& previous, Placement& placement) {
 
 }  // namespace
 
-std::string_view LoadClassName(LoadClass load_class) {
-  switch (load_class) {
-    case LoadClass::kLatency:
-      return "latency";
-    case LoadClass::kSteady:
-      return "steady";
-    case LoadClass::kBursty:
-      return "bursty";
-    case LoadClass::kBatch:
-      return "batch";
-    case LoadClass::kIdle:
-      return "idle";
-  }
-  return "";
-}
-
 PlacementInput MakePlacementInput(const Deployment& deployment, PlacementRecord previous) {
   PlacementInput input;
   input.grouping = deployment.grouping;

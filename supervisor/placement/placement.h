@@ -107,9 +107,6 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// "latency", "steady", ...
-std::string_view LoadClassName(LoadClass load_class);
-
 // Of a deployment; the module flags (`alone`, and `overlap` where a module forbids it) are added by
 // the caller as far as it knows them.
 PlacementInput MakePlacementInput(const Deployment& deployment, PlacementRecord previous);

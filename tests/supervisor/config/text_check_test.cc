@@ -33,5 +33,13 @@ TEST(CheckText, RefusesControlCharactersAndMarks) {
   EXPECT_EQ(CheckText("a\xef\xbb\xbf")->message, "byte order mark inside the text");
 }
 
+TEST(IsUtf8, RefusesBrokenSequencesOnly) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("a\n\x7f\xc3\xbc\xf0\x9f\x98\x80"));
+  for (const char* broken : {"\x85", "a\xff", "\xc3", "\xed\xa0\x80", "\xc0\x80"}) {
+    EXPECT_FALSE(IsUtf8(broken)) << broken;
+  }
+}
+
 }  // namespace
 }  // namespace cohost::supervisor
