@@ -2,7 +2,9 @@
 #include "supervisor/pool/grpc_worker_client.h"
 
 #include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
 #include <grpcpp/create_channel_posix.h>
+#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/client_callback.h>
 
@@ -268,9 +270,28 @@ class GrpcWorkerClient final : public WorkerClient {
   std::vector<std::weak_ptr<grpc::ClientContext>> open_;
 };
 
+// gRPC 1.51 ends its callback threads with the last channel that uses them, and one of them may
+// then touch their queue after its end (seen: an abort in cq_next). A channel that lives as long as
+// the process, and has made a call once, keeps them; it never connects to anything.
+void KeepCallbackThreads() {
+  static const WorkerControl::Stub* const stub = [] {
+    WorkerControl::Stub* kept =
+        WorkerControl::NewStub(
+            grpc::CreateChannel("unix:/dev/null", grpc::InsecureChannelCredentials()))
+            .release();
+    auto call = std::make_shared<UnaryCall<worker::v1::ProbeRequest, worker::v1::ProbeResponse>>();
+    SetDeadline(call->context, absl::ZeroDuration());
+    kept->async()->Probe(&call->context, &call->request, &call->response,
+                         [call](const grpc::Status&) {});
+    return kept;
+  }();
+  (void)stub;
+}
+
 }  // namespace
 
 std::unique_ptr<WorkerClient> GrpcWorkerClientFactory::Connect(UniqueFd socket) {
+  KeepCallbackThreads();
   return std::make_unique<GrpcWorkerClient>(loop_, std::move(socket));
 }
 
