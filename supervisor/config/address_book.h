@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "supervisor/config/deployment.h"
-#include "supervisor/config/map_reader.h"
+#include "supervisor/config/reader/map_reader.h"
 
 namespace cohost::supervisor {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/strings.h"
-#include "supervisor/config/scalar.h"
+#include "supervisor/config/yaml/scalar.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/strings.h"
 #include "supervisor/config/address_book.h"
 #include "supervisor/config/nearest.h"
-#include "supervisor/config/scalar.h"
+#include "supervisor/config/yaml/scalar.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "supervisor/config/config_error.h"
-#include "supervisor/config/deployment_draft.h"
+#include "supervisor/config/reader/deployment_draft.h"
 
 namespace cohost::supervisor {
 

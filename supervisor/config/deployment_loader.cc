@@ -10,8 +10,8 @@
 #include "supervisor/config/config_files.h"
 #include "supervisor/config/deployment_checks.h"
 #include "supervisor/config/deployment_options.h"
-#include "supervisor/config/deployment_reader.h"
-#include "supervisor/config/yaml_tree.h"
+#include "supervisor/config/reader/deployment_reader.h"
+#include "supervisor/config/yaml/yaml_tree.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "supervisor/config/address_text.h"
-#include "supervisor/config/scalar.h"
-#include "supervisor/config/value_check.h"
+#include "supervisor/config/reader/value_check.h"
+#include "supervisor/config/yaml/scalar.h"
 
 namespace cohost::supervisor {
 namespace {

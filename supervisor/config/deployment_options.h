@@ -4,8 +4,8 @@
 #include <string>
 
 #include "supervisor/config/config_error.h"
-#include "supervisor/config/deployment_draft.h"
 #include "supervisor/config/load_options.h"
+#include "supervisor/config/reader/deployment_draft.h"
 
 namespace cohost::supervisor {
 

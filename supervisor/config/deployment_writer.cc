@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "base/units.h"
 #include "supervisor/config/load_class.h"
-#include "supervisor/config/yaml_writer.h"
+#include "supervisor/config/yaml/yaml_writer.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/resource.h>
 
-#include "supervisor/config/yaml_tree.h"
+#include "supervisor/config/yaml/yaml_tree.h"
 #include "tests/supervisor/config/config_fixture.h"
 
 namespace cohost::supervisor {

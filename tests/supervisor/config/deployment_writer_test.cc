@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/strings.h"
-#include "supervisor/config/key_table.h"
-#include "supervisor/config/yaml_tree.h"
+#include "supervisor/config/keys/key_table.h"
+#include "supervisor/config/yaml/yaml_tree.h"
 #include "tests/supervisor/config/config_fixture.h"
 #include "tests/supervisor/config/deployment_samples.h"
 

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/config/keys/key_table.h"
+
+// The keys of groups and of group_defaults.
+namespace cohost::supervisor {
+namespace {
+
+using enum KeyType;
+using enum KeyState;
+using enum Shape;
+
+constexpr std::string_view kClasses = "latency|steady|bursty|batch|idle";
+
+constexpr Key kMatchKeys[] = {
+    {.name = "class",
+     .type = kChoice,
+     .shape = kList,
+     .state = kRequired,
+     .choices = kClasses,
+     .doc = "Load classes. A class stands in at most one group, and `latency` never with `batch`.",
+     .example = "[steady, idle]"},
+};
+constexpr Block kGroupMatchBlock = {"groups[].match", "Which services without a group come here.",
+                                    kMatchKeys};
+
+constexpr Key kIdentityKeys[] = {
+    {.name = "user",
+     .type = kUser,
+     .doc =
+         "User of the workers. Default: `cohost` when started as root and that user exists, else "
+         "the starting user. `root` must be written to be meant.",
+     .example = "nobody"},
+    {.name = "supplementary_groups",
+     .type = kUserGroup,
+     .shape = kList,
+     .doc = "Further groups of users that the workers belong to.",
+     .example = "[daemon]"},
+    {.name = "read_write_paths",
+     .type = kFolder,
+     .shape = kList,
+     .state = kReserved,
+     .doc = "Folders that the workers may write."},
+};
+constexpr Block kGroupIdentityBlock = {"groups[].identity", "What the workers may be.",
+                                       kIdentityKeys};
+
+constexpr Key kGroupLimitsKeys[] = {
+    {.name = "memory",
+     .type = kBytes,
+     .default_text = "0",
+     .least = "0",
+     .most = "16Ti",
+     .doc = "Of each worker's cgroup, a backstop; 0: none.",
+     .example = "512Mi"},
+    {.name = "cpu",
+     .type = kNumber,
+     .default_text = "0",
+     .least = "0",
+     .most = "1024",
+     .doc = "Cores of each worker; 0: no limit.",
+     .example = "1.5"},
+    {.name = "tasks",
+     .type = kInteger,
+     .default_text = "0",
+     .least = "0",
+     .most = "1000000",
+     .doc = "Threads and processes of each worker; 0: no limit.",
+     .example = "256"},
+    {.name = "open_files",
+     .type = kInteger,
+     .default_text = "65536",
+     .least = "256",
+     .most = "1048576",
+     .doc = "Descriptors of each worker.",
+     .example = "4096"},
+};
+constexpr Block kGroupLimitsBlock = {"groups[].limits", "What a worker may use.", kGroupLimitsKeys};
+
+constexpr Key kRecycleKeys[] = {
+    {.name = "drain_timeout",
+     .type = kDuration,
+     .default_text = "30s",
+     .least = "0",
+     .most = "1h",
+     .doc = "How long requests in flight may take when their worker is replaced.",
+     .example = "45s"},
+    {.name = "requests",
+     .type = kInteger,
+     .state = kReserved,
+     .doc = "Replace a worker after so many requests."},
+    {.name = "private_memory",
+     .type = kBytes,
+     .state = kReserved,
+     .doc = "Replace a worker above this private memory."},
+    {.name = "memory_growth",
+     .type = kBytes,
+     .state = kReserved,
+     .doc = "Replace a worker that grew by so much."},
+    {.name = "age",
+     .type = kDuration,
+     .state = kReserved,
+     .doc = "Replace a worker after this time."},
+    {.name = "schedule",
+     .type = kText,
+     .shape = kList,
+     .state = kReserved,
+     .doc = "Replace workers at these times of the day."},
+};
+constexpr Block kGroupRecycleBlock = {"groups[].recycle", "How a worker is replaced.",
+                                      kRecycleKeys};
+
+constexpr Key kGroupHealthKeys[] = {
+    {.name = "interval",
+     .type = kDuration,
+     .default_text = "5s",
+     .least = "100ms",
+     .most = "1h",
+     .doc = "How often a worker is asked for its health.",
+     .example = "7s"},
+    {.name = "start_timeout",
+     .type = kDuration,
+     .default_text = "60s",
+     .least = "100ms",
+     .most = "1h",
+     .doc = "A worker or service that is not ready by then has failed.",
+     .example = "20s"},
+    {.name = "stall_timeout",
+     .type = kDuration,
+     .state = kReserved,
+     .doc = "Replace a worker whose oldest request is older."},
+};
+constexpr Block kGroupHealthBlock = {"groups[].health", "When a worker is healthy.",
+                                     kGroupHealthKeys};
+
+constexpr Key kLogKeys[] = {
+    {.name = "size",
+     .type = kBytes,
+     .default_text = "10Mi",
+     .least = "64Ki",
+     .most = "1Ti",
+     .doc = "A worker's log file is rotated at this size.",
+     .example = "1Mi"},
+    {.name = "files",
+     .type = kInteger,
+     .default_text = "4",
+     .least = "1",
+     .most = "1000",
+     .doc = "Log files kept for each worker, the current one included.",
+     .example = "2"},
+};
+constexpr Block kGroupLogBlock = {"groups[].log", "Standard output and error of the workers.",
+                                  kLogKeys};
+
+constexpr Key kPolicyKeys[] = {
+    {.name = "workers",
+     .type = kInteger,
+     .default_text = "1",
+     .least = "1",
+     .most = "256",
+     .doc = "Workers (slots) of the group; each serves every service of it.",
+     .example = "2"},
+    {.name = "identity",
+     .type = kMap,
+     .block = &kGroupIdentityBlock,
+     .doc = "What the workers may be."},
+    {.name = "limits", .type = kMap, .block = &kGroupLimitsBlock, .doc = "What a worker may use."},
+    {.name = "recycle",
+     .type = kMap,
+     .block = &kGroupRecycleBlock,
+     .doc = "How a worker is replaced."},
+    {.name = "health",
+     .type = kMap,
+     .block = &kGroupHealthBlock,
+     .doc = "When a worker is healthy."},
+    {.name = "stop_timeout",
+     .type = kDuration,
+     .default_text = "10s",
+     .least = "100ms",
+     .most = "1h",
+     .doc = "A worker that was told to stop is killed after this time.",
+     .example = "3s"},
+    {.name = "log", .type = kMap, .block = &kGroupLogBlock, .doc = "Standard output and error."},
+    {.name = "rapid_fail",
+     .type = kSettings,
+     .state = kReserved,
+     .doc = "When a group that keeps crashing is left stopped."},
+};
+
+constexpr Key kGroupKeys[] = {
+    {.name = "name",
+     .type = kName,
+     .state = kRequired,
+     .doc = "Unique; letters, digits, `_`, `.` and `-`, at most 63.",
+     .example = "steady"},
+    {.name = "match",
+     .type = kMap,
+     .block = &kGroupMatchBlock,
+     .doc = "Which services without a group come here."},
+};
+
+}  // namespace
+
+const Block kGroupDefaultsBlock = {
+    "group_defaults",
+    "The policy of groups that placement derives, and what an entry of `groups` does not say.",
+    kPolicyKeys};
+const Block kGroupBlock = {"groups[]", "A declared group: services that share workers.", kGroupKeys,
+                           &kGroupDefaultsBlock};
+
+}  // namespace cohost::supervisor

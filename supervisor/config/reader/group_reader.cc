@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/config/reader/group_reader.h"
+
+#include <optional>
+#include <utility>
+
+#include "supervisor/config/load_class.h"
+
+namespace cohost::supervisor {
+
+void ReadPolicy(MapReader& reader, GroupPolicy& policy) {
+  reader.Read("workers", policy.workers);
+  reader.Read("stop_timeout", policy.stop_timeout);
+  if (auto identity = reader.Map("identity")) {
+    identity->Read("user", policy.identity.user);
+    identity->Read("supplementary_groups", policy.identity.supplementary_groups);
+  }
+  if (auto limits = reader.Map("limits")) {
+    limits->Read("memory", policy.limits.memory);
+    limits->Read("cpu", policy.limits.cpu);
+    limits->Read("tasks", policy.limits.tasks);
+    limits->Read("open_files", policy.limits.open_files);
+  }
+  if (auto recycle = reader.Map("recycle")) recycle->Read("drain_timeout", policy.drain_timeout);
+  if (auto health = reader.Map("health")) {
+    health->Read("interval", policy.health_interval);
+    health->Read("start_timeout", policy.start_timeout);
+  }
+  if (auto log = reader.Map("log")) {
+    log->Read("size", policy.log_size);
+    log->Read("files", policy.log_files);
+  }
+}
+
+void ReadGroup(MapReader& reader, DeploymentDraft& draft) {
+  Group group;
+  GroupPlaces places;
+  group.policy = draft.deployment.group_defaults;
+  reader.Read("name", group.name);
+  places.name = reader.PlaceOf("name");
+  if (auto match = reader.Map("match")) {
+    for (const MapReader::ChoiceItem& item : match->ReadChoices("class")) {
+      group.match.push_back(LoadClassOf(item.text));
+      places.match.push_back(item.place);
+    }
+  }
+  ReadPolicy(reader, group.policy);
+  draft.deployment.groups.push_back(std::move(group));
+  draft.groups.push_back(std::move(places));
+}
+
+}  // namespace cohost::supervisor
