@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/version.h"
 #include "supervisor/keeper/activation.h"
 #include "supervisor/keeper/cgroup.h"
 #include "supervisor/keeper/cgroup_layout.h"
@@ -87,7 +88,7 @@ int Main(int argc, char** argv) {
       ParseKeeperOptions({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)});
   if (!options.ok()) return Refuse(options.status());
   if (options->help) return std::fputs(kKeeperHelp, stdout) < 0 ? 2 : 0;
-  if (options->version) return std::puts("cohostd 0.1.0") < 0 ? 2 : 0;
+  if (options->version) return std::printf("cohostd %s\n", kVersion) < 0 ? 2 : 0;
   if (!activated.ok()) return Refuse(activated.status());
   if (options->ready_fd >= 0 && fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC) != 0) {
     return Refuse(ErrnoStatus(errno, "--ready-fd", std::to_string(options->ready_fd)));

@@ -103,8 +103,11 @@ void Processes::Start(Entry& entry, const SpawnRequest& request,
   if ((request.flags & kSpawnSetUid) != 0) plan.uid = request.uid;
   if ((request.flags & kSpawnSetGid) != 0) plan.gid = request.gid;
   plan.groups.assign(request.groups.begin(), request.groups.end());
-  plan.open_files_soft = request.open_files > 0 ? request.open_files : open_files_.rlim_cur;
-  plan.open_files_hard = request.open_files > 0 ? request.open_files : open_files_.rlim_max;
+  // Nobody gets more than the keeper was given: what is asked for is "as many as, if there are".
+  plan.open_files_soft = request.open_files > 0
+                             ? std::min<uint64_t>(request.open_files, open_files_.rlim_max)
+                             : open_files_.rlim_cur;
+  plan.open_files_hard = request.open_files > 0 ? plan.open_files_soft : open_files_.rlim_max;
   plan.core_size = request.core_size;
   plan.oom_score_adjust = request.oom_score_adjust;
   if (entry.cgroup != nullptr) plan.cgroup_procs = entry.cgroup->procs();

@@ -27,7 +27,7 @@ struct ProcessIdentity {
 };
 
 struct ProcessLimits {
-  // RLIMIT_NOFILE, soft and hard; 0: the keeper's.
+  // RLIMIT_NOFILE, soft and hard, at most the keeper's hard limit; 0: the keeper's.
   uint64_t open_files = 0;
   // RLIMIT_CORE in bytes.
   Bytes core_size;

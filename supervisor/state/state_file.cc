@@ -26,7 +26,7 @@ std::string NewInstance() {
   unsigned char bytes[16] = {};
   // Up to 256 bytes come whole once the kernel's pool is ready, which it is long before this runs;
   // an instance of zeros would still only be a weaker name.
-  (void)::getrandom(bytes, sizeof bytes, 0);
+  if (::getrandom(bytes, sizeof bytes, 0) < 0) return std::string(2 * sizeof bytes, '0');
   return absl::BytesToHexString(
       absl::string_view(reinterpret_cast<const char*>(bytes), sizeof bytes));
 }

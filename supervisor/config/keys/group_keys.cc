@@ -71,7 +71,7 @@ constexpr Key kGroupLimitsKeys[] = {
      .default_text = "65536",
      .least = "256",
      .most = "1048576",
-     .doc = "Descriptors of each worker.",
+     .doc = "Descriptors of each worker, at most the hard limit of cohostd (ulimit -Hn).",
      .example = "4096"},
 };
 constexpr Block kGroupLimitsBlock = {"groups[].limits", "What a worker may use.", kGroupLimitsKeys};

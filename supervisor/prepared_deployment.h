@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "supervisor/admin/host_control.h"
+#include "supervisor/config/config_error.h"
+#include "supervisor/config/deployment.h"
+#include "supervisor/config/deployment_loader.h"
+#include "supervisor/modules/module_store.h"
+#include "supervisor/process/process_launcher.h"
+
+namespace cohost::supervisor {
+
+// What the deployment says about one service, made ready: files are in the store, secrets resolved.
+struct PreparedService {
+  Service service;
+  StoredFile module;
+  std::map<std::string, StoredFile> data_images;  // by the name that the module asks for
+  Settings settings;                              // references resolved
+};
+
+// A deployment with everything done that may fail or wait for a disk. Plain values.
+struct PreparedDeployment {
+  Deployment deployment;
+  std::map<std::string, PreparedService> services;    // by name
+  std::map<std::string, ProcessIdentity> identities;  // by name of a declared group
+  ProcessIdentity default_identity;                   // of derived groups
+  // Module warnings, one line each.
+  std::vector<std::string> remarks;
+};
+
+// Either a deployment or what is wrong with it.
+struct Preparation {
+  std::unique_ptr<PreparedDeployment> prepared;
+  std::vector<ConfigProblem> problems;  // not empty: nothing is prepared
+};
+
+// Publishes modules and images, resolves secrets and users. Blocks on disks and on the user
+// database; touches nothing but the store. Any thread, one at a time.
+Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as_root);
+
+std::vector<ConfigProblem> ToProblems(const std::vector<ConfigError>& errors);
+
+// Of everything that a worker is told about the service and of the content of its files: two
+// services with the same number are the same to a worker. Stable over restarts and builds.
+uint64_t ServiceRevision(const PreparedService& service);
+
+}  // namespace cohost::supervisor

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/profile/process_sampler.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/unique_fd.h"
+
+namespace cohost::supervisor {
+namespace {
+
+ProcessSample Sample(const SampledProcess& process) {
+  ProcessSample sample{process.name, process.pid, std::nullopt, std::nullopt};
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!pidfd.valid()) return sample;
+  const auto stats = ProcessStats::Open(process.pid, pidfd.get());
+  if (!stats.ok()) return sample;
+  if (const auto memory = stats->ReadMemory(); memory.ok()) sample.memory = *memory;
+  if (const auto cpu = stats->ReadCpu(); cpu.ok()) sample.cpu = *cpu;
+  return sample;
+}
+
+}  // namespace
+
+ProcessSampler::ProcessSampler() : thread_([this] { Run(); }) {}
+
+ProcessSampler::~ProcessSampler() {
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+bool ProcessSampler::Measure(std::vector<SampledProcess> processes, Done done) {
+  {
+    MutexLock lock(mutex_);
+    if (jobs_.size() >= kMostWaiting) return false;
+    jobs_.push_back({std::move(processes), std::move(done)});
+  }
+  changed_.NotifyOne();
+  return true;
+}
+
+void ProcessSampler::Run() {
+  pthread_setname_np(pthread_self(), "sampler");
+  while (true) {
+    Job job;
+    {
+      MutexLock lock(mutex_);
+      while (jobs_.empty() && !ending_) changed_.Wait(mutex_);
+      if (ending_) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    std::vector<ProcessSample> samples;
+    samples.reserve(job.processes.size());
+    for (const SampledProcess& process : job.processes) {
+      {
+        MutexLock lock(mutex_);
+        if (ending_) return;
+      }
+      samples.push_back(Sample(process));
+    }
+    job.done(std::move(samples));
+  }
+}
+
+}  // namespace cohost::supervisor

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/supervisor.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "base/strings.h"
+#include "boost/asio/post.hpp"
+#include "supervisor/config/deployment_loader.h"
+#include "supervisor/pool_targets.h"
+#include "supervisor/process/instance_lock.h"
+#include "supervisor/ready_line.h"
+
+namespace cohost::supervisor {
+namespace {
+
+// Memory of a process is read by walking its mappings under a lock, so not more often than this.
+constexpr absl::Duration kSampleInterval = absl::Seconds(30);
+// The first look, when every service has just become ready.
+constexpr absl::Duration kFirstSample = absl::Seconds(2);
+// How long the state may take to write what is queued at the end.
+constexpr absl::Duration kStateCloseLimit = absl::Seconds(2);
+constexpr absl::Duration kAdminStopLimit = absl::Seconds(2);
+// What the keeper holds so that the next supervisor knows how long the first start took.
+constexpr char kReadyEntry[] = "ready-after";
+
+int Complain(int exit_code, const absl::Status& status) {
+  fprintf(stderr, "cohost: %s\n", std::string(status.message()).c_str());
+  return exit_code;
+}
+
+int Complain(const std::vector<ConfigProblem>& problems) {
+  for (const ConfigProblem& problem : problems) {
+    const ConfigError error{problem.file, static_cast<int>(problem.line),
+                            static_cast<int>(problem.column), problem.key_path, problem.message};
+    fprintf(stderr, "%s\n", Render(error).c_str());
+  }
+  return 1;
+}
+
+std::vector<std::string> WorkerEnvironment() {
+  std::vector<std::string> environment = {
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+  for (const char* name : {"LANG", "LC_ALL", "TZ"}) {
+    if (const char* value = getenv(name); value != nullptr) {
+      environment.push_back(absl::StrCat(name, "=", value));
+    }
+  }
+  return environment;
+}
+
+// The entries whose names begin with one of the prefixes, taken out of `held`.
+std::vector<HeldEntry> TakeEntries(std::vector<HeldEntry>& held,
+                                   std::initializer_list<std::string_view> prefixes) {
+  std::vector<HeldEntry> taken;
+  std::vector<HeldEntry> left;
+  for (HeldEntry& entry : held) {
+    const bool wanted = std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
+      return entry.name.compare(0, prefix.size(), prefix) == 0;
+    });
+    (wanted ? taken : left).push_back(std::move(entry));
+  }
+  held = std::move(left);
+  return taken;
+}
+
+absl::StatusOr<UniqueFd> Duplicate(const Listener& listener) {
+  UniqueFd copy(fcntl(listener.fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return ErrnoStatus(errno, "fcntl(F_DUPFD_CLOEXEC)", listener.address.text);
+  return copy;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorOptions options)
+    : options_(std::move(options)),
+      as_root_(geteuid() == 0),
+      started_(SystemClock().Wall()),
+      log_(STDERR_FILENO, "supervisor"),
+      loop_(1),
+      timers_(loop_),
+      clients_(loop_),
+      sample_timer_(timers_) {}
+
+Supervisor::~Supervisor() {
+  // Who calls from other threads ends first, then who works on other threads.
+  admin_.reset();
+  metrics_.reset();
+  sampler_.reset();
+  disk_.join();
+}
+
+int Supervisor::Run() {
+  if (const int exit_code = Start(); exit_code != 0) return exit_code;
+  loop_.run();
+  if (absl::Status stopped = admin_->Stop(kAdminStopLimit); !stopped.ok()) {
+    log_.Warning("the admin server did not stop", {{"text", AsStd(stopped.message())}});
+  }
+  if (absl::Status closed = state_->Close(kStateCloseLimit); !closed.ok()) {
+    log_.Warning("the state was not written whole", {{"text", AsStd(closed.message())}});
+  }
+  return exit_code_;
+}
+
+int Supervisor::Start() {
+  if (const int code = Connect(); code != 0) return code;
+  LoadResult loaded = LoadDeployment(options_.deployment_file, options_.load_options);
+  if (!loaded.deployment) return Complain(ToProblems(loaded.errors));
+  host_ = loaded.deployment->host;
+  if (const int code = OpenFolders(); code != 0) return code;
+  if (const int code = TakeLock(); code != 0) return code;
+  if (const int code = OpenState(); code != 0) return code;
+  if (const int code = Deploy(*std::move(loaded.deployment)); code != 0) return code;
+  if (const int code = OpenEndpoints(); code != 0) return code;
+  keeper_->OnShutdown([this] { BeginShutdown(); });
+  keeper_->OnReload([this] { ReloadFromSignal(); });
+  keeper_->OnDisconnect([this](const absl::Status& status) {
+    // Without the keeper nothing can be started any more; workers drain by themselves.
+    log_.Error("the keeper is gone", {{"text", AsStd(status.message())}});
+    exit_code_ = 2;
+    loop_.stop();
+  });
+  EventView event;
+  event.kind = "supervisor_started";
+  event.message = absl::StrCat("version ", options_.version, ", restart ",
+                               inheritance_.supervisor_restarts, " of this keeper");
+  events_->Record(std::move(event));
+  RefreshModules();
+  StartSampling(kFirstSample);
+  boost::asio::post(loop_, [this] { ReportReadyOnce(); });
+  return 0;
+}
+
+int Supervisor::Connect() {
+  auto connected = KeeperClient::Connect(loop_, UniqueFd(options_.keeper_socket));
+  if (!connected.ok()) return Complain(2, connected.status());
+  keeper_ = std::move(connected->first);
+  inheritance_ = std::move(connected->second);
+  for (const HeldEntry& entry : inheritance_.held) {
+    int64_t nanoseconds = 0;
+    if (entry.name == kReadyEntry && absl::SimpleAtoi(entry.blob, &nanoseconds)) {
+      ready_after_ = absl::Nanoseconds(nanoseconds);
+    }
+  }
+  return 0;
+}
+
+int Supervisor::OpenFolders() {
+  const std::pair<std::string, mode_t> folders[] = {{host_.runtime_dir, 0755},
+                                                    {host_.state_dir, 0755},
+                                                    {host_.state_dir + "/logs", 0750},
+                                                    {host_.state_dir + "/data", 0755}};
+  for (const auto& [path, mode] : folders) {
+    if (absl::Status made = MakeFolders(path, mode); !made.ok()) {
+      return Complain(absl::IsPermissionDenied(made) ? 1 : 2,
+                      Annotate(made,
+                               "the host's folders (--runtime-dir and --state-dir, or host: "
+                               "in the deployment, choose others)"));
+    }
+  }
+  return 0;
+}
+
+int Supervisor::TakeLock() {
+  for (const HeldEntry& entry : inheritance_.held) {
+    if (entry.name == kInstanceLockName) return 0;
+  }
+  absl::StatusOr<UniqueFd> lock = AcquireInstanceLock(host_.runtime_dir, getppid());
+  if (!lock.ok()) return Complain(absl::IsAlreadyExists(lock.status()) ? 1 : 2, lock.status());
+  keeper_->Hold(kInstanceLockName, "", {lock->get()}, [this](const absl::Status& held) {
+    if (held.ok()) return;
+    log_.Error("the keeper does not hold the lock", {{"text", AsStd(held.message())}});
+  });
+  return 0;
+}
+
+int Supervisor::OpenState() {
+  State::Options options;
+  options.path = host_.state_dir + "/state.db";
+  options.notice = [this](const std::string& text) {
+    boost::asio::post(loop_, [this, text] {
+      log_.Warning("state", {{"text", std::string_view(text)}});
+    });
+  };
+  State::Opened opened = State::Open(std::move(options));
+  state_ = std::move(opened.state);
+  kept_ = std::move(opened.snapshot);
+  events_ = std::make_unique<EventLog>(*state_, log_, SystemClock());
+  std::vector<std::string> notices = std::move(opened.notices);
+  auto store = ModuleStore::Open(host_.state_dir + "/modules", &notices);
+  if (!store.ok()) return Complain(2, store.status());
+  store_ = *std::move(store);
+  for (const std::string& notice : notices) {
+    EventView event;
+    event.kind = "state_remark";
+    event.message = notice;
+    events_->Record(std::move(event));
+  }
+  return 0;
+}
+
+int Supervisor::Deploy(Deployment deployment) {
+  listeners_ = std::make_unique<ListenerSet>(*keeper_);
+  listeners_->Inherit(TakeEntries(inheritance_.held, {"listener/", "activation/"}));
+  PoolSettings settings;
+  settings.worker_program = options_.worker_program;
+  settings.log_folder = host_.state_dir + "/logs";
+  settings.environment = WorkerEnvironment();
+  settings.seed = static_cast<uint64_t>(SystemClock().Steady().nanoseconds);
+  pool_ = std::make_unique<Pool>(PoolParts{loop_, timers_, SystemClock(), *keeper_, *keeper_,
+                                           clients_, *this, std::move(settings)});
+  keeper_->OnExit([this](const ExitRecord& record) { pool_->HandleExit(record); });
+  if (absl::Status adopted = pool_->Adopt(inheritance_); !adopted.ok()) return Complain(2, adopted);
+  deployer_ = std::make_unique<Deployer>(
+      DeployerParts{loop_,
+                    disk_,
+                    SystemClock(),
+                    *state_,
+                    *events_,
+                    *store_,
+                    *listeners_,
+                    *pool_,
+                    {options_.deployment_file, options_.load_options, as_root_}});
+  const std::vector<ConfigProblem> problems =
+      deployer_->Start(std::move(deployment), std::move(kept_));
+  return problems.empty() ? 0 : Complain(problems);
+}
+
+const Listener* Supervisor::FindListener(const Address& address, const char* name) const {
+  return listeners_->Find(ListenerKey(address, name, 0));
+}
+
+int Supervisor::OpenEndpoints() {
+  sampler_ = std::make_unique<ProcessSampler>();
+  gateway_ = std::make_unique<HostGateway>(loop_, SystemClock(), *this);
+  absl::StatusOr<UniqueFd> admin = Duplicate(*FindListener(host_.admin, kAdminListener));
+  if (!admin.ok()) return Complain(2, admin.status());
+  AdminServerOptions admin_options;
+  admin_options.version = options_.version;
+  admin_options.on_problem = [this](std::string_view text) {
+    log_.Warning("admin", {{"text", text}});
+  };
+  auto admin_server =
+      AdminServer::Start(*gateway_, loop_, *std::move(admin), std::move(admin_options));
+  if (!admin_server.ok()) return Complain(2, admin_server.status());
+  admin_ = *std::move(admin_server);
+  if (!host_.metrics) return 0;
+  absl::StatusOr<UniqueFd> metrics = Duplicate(*FindListener(*host_.metrics, kMetricsListener));
+  if (!metrics.ok()) return Complain(2, metrics.status());
+  MetricsServerOptions metrics_options;
+  metrics_options.version = options_.version;
+  auto metrics_server = MetricsServer::Start([this] { return gateway_->snapshot(); },
+                                             *std::move(metrics), std::move(metrics_options));
+  if (!metrics_server.ok()) return Complain(2, metrics_server.status());
+  metrics_ = *std::move(metrics_server);
+  return 0;
+}
+
+void Supervisor::BeginShutdown() {
+  if (std::exchange(shutting_down_, true)) return;
+  log_.Info("shutting down", {{"limit", std::string_view(absl::FormatDuration(options_.drain_limit))}});
+  pool_->StopAll(options_.drain_limit, [this] {
+    listeners_->Close();
+    keeper_->ReportShutdownComplete(0);
+    // One turn more, so that what was just said to the keeper is on its way.
+    boost::asio::post(loop_, [this] { loop_.stop(); });
+  });
+}
+
+void Supervisor::ReloadFromSignal() {
+  Caller caller;
+  caller.uid = geteuid();
+  // The outcome is an event already, for which the keeper's SIGHUP has nobody else to tell.
+  deployer_->Reload(caller, [this](const absl::StatusOr<ReloadOutcome>& outcome) {
+    if (outcome.ok() && outcome->problems.empty()) RefreshModules();
+    if (!outcome.ok()) log_.Error("reload", {{"text", AsStd(outcome.status().message())}});
+  });
+}
+
+void Supervisor::ReportReadyOnce() {
+  if (ready_reported_ || !pool_->settled()) return;
+  ready_reported_ = true;
+  if (!ready_after_) {
+    ready_after_ = SystemClock().Steady() - SteadyTime{inheritance_.keeper_start_ns};
+    keeper_->Hold(kReadyEntry, absl::StrCat(absl::ToInt64Nanoseconds(*ready_after_)), {},
+                  [this](const absl::Status& held) {
+                    if (held.ok()) return;
+                    log_.Warning("the keeper does not hold " + std::string(kReadyEntry),
+                                 {{"text", AsStd(held.message())}});
+                  });
+  }
+  keeper_->ReportReady(ReadyLine(*BuildSnapshot(), host_.admin.path));
+}
+
+void Supervisor::StartSampling(absl::Duration delay) {
+  sample_timer_.Start(delay, [this] {
+    Sample([](const std::shared_ptr<const HostSnapshot>&) {});
+    StartSampling(kSampleInterval);
+  });
+}
+
+void Supervisor::Sample(std::function<void(std::shared_ptr<const HostSnapshot>)> done) {
+  auto sampled = [this, done](std::vector<ProcessSample> samples) {
+    boost::asio::post(loop_, [this, done, samples = std::move(samples)]() mutable {
+      figures_.Update(std::move(samples));
+      done(BuildSnapshot());
+    });
+  };
+  if (!sampler_->Measure(ProcessFigures::Processes(*BuildSnapshot()), std::move(sampled))) {
+    // Others are being measured: their figures are as good.
+    done(BuildSnapshot());
+  }
+}
+
+void Supervisor::RefreshModules() {
+  for (const auto& [name, service] : deployer_->prepared().services) {
+    std::vector<std::string> hashes = {service.module.hash};
+    for (const auto& [image_name, image] : service.data_images) hashes.push_back(image.hash);
+    store_->SetUses(name, std::move(hashes));
+  }
+  boost::asio::post(disk_, [this] {
+    auto listed = store_->List();
+    boost::asio::post(loop_, [this, listed = std::move(listed)]() mutable {
+      if (listed.ok()) {
+        modules_ = *std::move(listed);
+      } else {
+        log_.Warning("module store", {{"text", AsStd(listed.status().message())}});
+      }
+    });
+  });
+}
+
+void Supervisor::OnPoolEvent(const PoolEvent& event) { events_->Record(event); }
+
+void Supervisor::OnPoolChanged() {
+  // Not before Deploy is done: the pool speaks up while it adopts and applies.
+  if (gateway_ != nullptr) ReportReadyOnce();
+}
+
+std::shared_ptr<const HostSnapshot> Supervisor::BuildSnapshot() {
+  auto snapshot = std::make_shared<HostSnapshot>();
+  snapshot->started = started_;
+  snapshot->deployment_file = options_.deployment_file;
+  snapshot->keeper_pid = getppid();
+  snapshot->supervisor_pid = getpid();
+  snapshot->supervisor_restarts = inheritance_.supervisor_restarts;
+  snapshot->ready_after = ready_after_;
+  if (host_.metrics) {
+    const Listener* listener = FindListener(*host_.metrics, kMetricsListener);
+    if (listener != nullptr) snapshot->metrics_address = listener->address.text + "/metrics";
+  }
+  FillDeployment(*deployer_, *listeners_, modules_, *snapshot);
+  pool_->FillSnapshot(*snapshot);
+  figures_.Fill(*snapshot);
+  snapshot->events_dropped = state_->dropped_events();
+  if (admin_ != nullptr) snapshot->accept_errors = admin_->accept_errors();
+  return snapshot;
+}
+
+void Supervisor::Reload(const Caller& caller,
+                        std::function<void(absl::StatusOr<ReloadOutcome>)> done) {
+  deployer_->Reload(caller, [this, done = std::move(done)](absl::StatusOr<ReloadOutcome> outcome) {
+    if (outcome.ok() && outcome->problems.empty()) RefreshModules();
+    done(std::move(outcome));
+  });
+}
+
+void Supervisor::Recycle(const Caller& caller, const std::string& group,
+                         std::optional<uint32_t> slot,
+                         std::function<void(absl::StatusOr<RecycleOutcome>)> done) {
+  if (absl::Status status = deployer_->CheckRevision(caller); !status.ok()) return done(status);
+  const absl::Status begun =
+      pool_->Recycle(group, slot, RecycleReason::kOperator,
+                     [done](std::vector<std::string> recycled, std::vector<std::string> failed) {
+                       done(RecycleOutcome{std::move(recycled), std::move(failed)});
+                     });
+  if (!begun.ok()) done(begun);
+}
+
+void Supervisor::StopService(const Caller& caller, const std::string& name,
+                             std::function<void(absl::StatusOr<uint64_t>)> done) {
+  deployer_->StopService(caller, name, std::move(done));
+}
+
+void Supervisor::StartService(const Caller& caller, const std::string& name,
+                              std::function<void(absl::StatusOr<uint64_t>)> done) {
+  deployer_->StartService(caller, name, std::move(done));
+}
+
+void Supervisor::Plan(std::string text, std::string file_name,
+                      std::function<void(absl::StatusOr<PlanOutcome>)> done) {
+  boost::asio::post(disk_, [this, text = std::move(text), file_name = std::move(file_name),
+                            record = deployer_->placement().record, done = std::move(done)] {
+    PlanOutcome outcome = PlanDeployment(
+        {options_.deployment_file, options_.load_options, as_root_}, text, file_name, record);
+    boost::asio::post(loop_, [done, outcome = std::move(outcome)] { done(outcome); });
+  });
+}
+
+void Supervisor::Validate(std::string text, std::string file_name,
+                          std::function<void(std::vector<ConfigProblem>, uint32_t)> done) {
+  boost::asio::post(disk_, [this, text = std::move(text), file_name = std::move(file_name),
+                            done = std::move(done)] {
+    const LoadResult loaded =
+        text.empty()
+            ? LoadDeployment(options_.deployment_file, options_.load_options)
+            : ParseDeployment(text, file_name.empty() ? options_.deployment_file : file_name,
+                              options_.load_options);
+    const auto services =
+        static_cast<uint32_t>(loaded.deployment ? loaded.deployment->services.size() : 0);
+    boost::asio::post(loop_, [done, services, problems = ToProblems(loaded.errors)] {
+      done(problems, services);
+    });
+  });
+}
+
+void Supervisor::MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) {
+  Sample(std::move(done));
+}
+
+void Supervisor::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
+                            std::function<void(absl::StatusOr<std::vector<EventView>>)> done) {
+  const auto read = [this, done = std::move(done)](absl::StatusOr<std::vector<StateEvent>> events) {
+    boost::asio::post(loop_, [done, events = std::move(events)] {
+      if (!events.ok()) return done(events.status());
+      std::vector<EventView> views;
+      views.reserve(events->size());
+      for (const StateEvent& event : *events) views.push_back(ToView(event));
+      done(std::move(views));
+    });
+  };
+  if (last > 0) {
+    state_->ReadLastEvents(last, read);
+  } else {
+    state_->ReadEventsAfter(after_id, limit, read);
+  }
+}
+
+uint64_t Supervisor::SubscribeEvents(std::function<void(const EventView&)> event) {
+  return events_->Subscribe(std::move(event));
+}
+
+void Supervisor::UnsubscribeEvents(uint64_t subscription) { events_->Unsubscribe(subscription); }
+
+}  // namespace cohost::supervisor

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "boost/asio/io_context.hpp"
+#include "boost/asio/thread_pool.hpp"
+#include "supervisor/admin/admin_server.h"
+#include "supervisor/deployer.h"
+#include "supervisor/event_log.h"
+#include "supervisor/host_gateway.h"
+#include "supervisor/listen/listener_set.h"
+#include "supervisor/metrics/metrics_server.h"
+#include "supervisor/modules/module_store.h"
+#include "supervisor/pool/asio_timers.h"
+#include "supervisor/pool/grpc_worker_client.h"
+#include "supervisor/pool/pool.h"
+#include "supervisor/process/keeper_client.h"
+#include "supervisor/profile/process_sampler.h"
+#include "supervisor/snapshot_builder.h"
+#include "supervisor/state/state.h"
+
+namespace cohost::supervisor {
+
+struct SupervisorOptions {
+  std::string version;
+  std::string deployment_file;  // absolute
+  LoadOptions load_options;
+  std::string worker_program;  // absolute path of cohost-worker
+  // At a shutdown, for all workers together.
+  absl::Duration drain_limit = absl::Seconds(60);
+  // Descriptor of the keeper's socket.
+  int keeper_socket = kKeeperSocket;
+};
+
+// The whole supervisor: its parts, made in the order of a start and ended in the opposite one, and
+// what operators can ask of them. Everything runs on the loop thread, which is the one that calls
+// Run. Ends without ending any worker: they are the keeper's.
+class Supervisor final : public PoolObserver, public HostOperations {
+ public:
+  explicit Supervisor(SupervisorOptions options);
+  ~Supervisor() override;
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  // Starts, serves until the keeper asks to end (or is gone) and gives the exit code of the
+  // process: 0 ended as asked, 1 the deployment or the call is wrong (said on standard error), 2
+  // the system failed.
+  int Run();
+
+ private:
+  // Each says on standard error what is wrong and gives the exit code, 0 when nothing is.
+  int Start();
+  int Connect();
+  int OpenFolders();
+  int TakeLock();
+  int OpenState();
+  int Deploy(Deployment deployment);
+  int OpenEndpoints();
+
+  void BeginShutdown();
+  void ReloadFromSignal();
+  void ReportReadyOnce();
+  void StartSampling(absl::Duration delay);
+  void Sample(std::function<void(std::shared_ptr<const HostSnapshot>)> done);
+  void RefreshModules();
+  const Listener* FindListener(const Address& address, const char* name) const;
+
+  // PoolObserver
+  void OnPoolEvent(const PoolEvent& event) override;
+  void OnPoolChanged() override;
+
+  // HostOperations
+  std::shared_ptr<const HostSnapshot> BuildSnapshot() override;
+  void Reload(const Caller& caller,
+              std::function<void(absl::StatusOr<ReloadOutcome>)> done) override;
+  void Recycle(const Caller& caller, const std::string& group, std::optional<uint32_t> slot,
+               std::function<void(absl::StatusOr<RecycleOutcome>)> done) override;
+  void StopService(const Caller& caller, const std::string& name,
+                   std::function<void(absl::StatusOr<uint64_t>)> done) override;
+  void StartService(const Caller& caller, const std::string& name,
+                    std::function<void(absl::StatusOr<uint64_t>)> done) override;
+  void Plan(std::string text, std::string file_name,
+            std::function<void(absl::StatusOr<PlanOutcome>)> done) override;
+  void Validate(std::string text, std::string file_name,
+                std::function<void(std::vector<ConfigProblem>, uint32_t)> done) override;
+  void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override;
+  void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
+                  std::function<void(absl::StatusOr<std::vector<EventView>>)> done) override;
+  uint64_t SubscribeEvents(std::function<void(const EventView&)> event) override;
+  void UnsubscribeEvents(uint64_t subscription) override;
+
+  // Set in the constructor, never changed.
+  const SupervisorOptions options_;
+  const bool as_root_;
+  const absl::Time started_;
+  Log log_;
+  // Loop thread only, in the order of a start.
+  boost::asio::io_context loop_;
+  boost::asio::thread_pool disk_{1};
+  AsioTimers timers_;
+  std::unique_ptr<KeeperClient> keeper_;
+  Inheritance inheritance_;
+  Host host_;
+  std::unique_ptr<State> state_;
+  StateSnapshot kept_;
+  std::unique_ptr<EventLog> events_;
+  std::unique_ptr<ModuleStore> store_;
+  std::unique_ptr<ListenerSet> listeners_;
+  GrpcWorkerClientFactory clients_;
+  std::unique_ptr<Pool> pool_;
+  std::unique_ptr<Deployer> deployer_;
+  std::unique_ptr<ProcessSampler> sampler_;
+  ProcessFigures figures_;
+  std::vector<ListedFile> modules_;
+  std::unique_ptr<HostGateway> gateway_;
+  std::unique_ptr<AdminServer> admin_;
+  std::unique_ptr<MetricsServer> metrics_;
+  Timer sample_timer_;
+  // Since the keeper's start, once every service was ready or failed.
+  std::optional<absl::Duration> ready_after_;
+  bool ready_reported_ = false;
+  bool shutting_down_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace cohost::supervisor

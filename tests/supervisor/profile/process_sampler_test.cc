@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/profile/process_sampler.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <future>
+
+namespace cohost::supervisor {
+namespace {
+
+std::vector<ProcessSample> MeasureAndWait(ProcessSampler& sampler,
+                                          std::vector<SampledProcess> processes) {
+  auto promise = std::make_shared<std::promise<std::vector<ProcessSample>>>();
+  auto future = promise->get_future();
+  EXPECT_TRUE(sampler.Measure(std::move(processes), [promise](std::vector<ProcessSample> samples) {
+    promise->set_value(std::move(samples));
+  }));
+  if (future.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+    ADD_FAILURE() << "no samples within 30 s";
+    return {};
+  }
+  return future.get();
+}
+
+TEST(ProcessSampler, MeasuresAProcessByItsPid) {
+  ProcessSampler sampler;
+  const auto samples = MeasureAndWait(sampler, {{"self", getpid()}});
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0].name, "self");
+  EXPECT_EQ(samples[0].pid, getpid());
+  ASSERT_TRUE(samples[0].memory.has_value());
+  EXPECT_GT(samples[0].memory->pss.count, 0u);
+  ASSERT_TRUE(samples[0].cpu.has_value());
+  EXPECT_GE(samples[0].cpu->threads, 2u);
+}
+
+TEST(ProcessSampler, AProcessThatHasEndedGivesNoFiguresAndHidesNoOther) {
+  ProcessSampler sampler;
+  // Above the largest pid that the kernel gives out.
+  const auto samples = MeasureAndWait(sampler, {{"gone", 1 << 30}, {"self", getpid()}});
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_FALSE(samples[0].memory.has_value());
+  EXPECT_FALSE(samples[0].cpu.has_value());
+  EXPECT_TRUE(samples[1].memory.has_value());
+}
+
+TEST(ProcessSampler, RefusesMoreMeasurementsThanMayWait) {
+  std::promise<void> release;
+  std::shared_future<void> released = release.get_future().share();
+  std::promise<void> entered;
+  {
+    ProcessSampler sampler;
+    ASSERT_TRUE(sampler.Measure({}, [&](std::vector<ProcessSample>) {
+      entered.set_value();
+      released.wait();
+    }));
+    entered.get_future().wait();
+    int accepted = 0;
+    while (sampler.Measure({}, [](std::vector<ProcessSample>) {}) && accepted < 1000) ++accepted;
+    EXPECT_EQ(accepted, 8);
+    release.set_value();
+  }
+}
+
+}  // namespace
+}  // namespace cohost::supervisor
