@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "boost/asio/post.hpp"
 #include "supervisor/config/deployment_loader.h"
+#include "supervisor/descriptor_need.h"
 #include "supervisor/pool_targets.h"
 
 namespace cohost::supervisor {
@@ -25,6 +26,14 @@ LoadResult ReadDeployment(const DeployerSettings& settings, const std::string& t
   if (text.empty()) return LoadDeployment(settings.deployment_file, settings.load_options);
   return ParseDeployment(text, file_name.empty() ? settings.deployment_file : file_name,
                          settings.load_options);
+}
+
+// With what operators have stopped, since that can be started at any time.
+absl::Status CheckDescriptors(const PreparedDeployment& prepared, const Placement& placement) {
+  size_t workers = 0;
+  for (const PlacedGroup& group : placement.groups) workers += PolicyOf(prepared, group).workers;
+  return CheckDescriptorLimit(WantedListeners(prepared, placement, {}).size(), workers,
+                              DescriptorLimit());
 }
 
 // Names in the new and not in the old deployment, and the other way round; of those in both, the
@@ -76,6 +85,7 @@ absl::Status Deployer::Commit(std::unique_ptr<PreparedDeployment> prepared,
                               ReloadOutcome* outcome) {
   COHOST_ASSIGN_OR_RETURN(Placement placement,
                           Place(MakePlacementInput(prepared->deployment, placement_.record)));
+  COHOST_RETURN_IF_ERROR(CheckDescriptors(*prepared, placement));
   COHOST_RETURN_IF_ERROR(MakeDataFolders(*prepared, placement));
   COHOST_RETURN_IF_ERROR(Apply(*prepared, placement, stopped_));
   Compare(prepared_.get(), *prepared, *outcome);
