@@ -29,6 +29,7 @@ using google::protobuf::Struct;
 
 constexpr absl::Duration kStartLimit = absl::Seconds(40);
 constexpr std::chrono::seconds kCallLimit(10);
+constexpr std::chrono::seconds kRecycleLimit(60);
 
 std::string ReadText(const std::string& path) {
   std::ifstream file(path);
@@ -94,18 +95,19 @@ absl::Status TestHost::Launch(const Options& options) {
   const UniqueFd log(
       open((*folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   TestProcess::Options process;
-  process.command = {ProgramPath("supervisor/keeper/cohostd"),
-                     "--config",
-                     deployment_file(),
-                     "--supervisor",
-                     ProgramPath("supervisor/cohost-supervisor"),
-                     "--worker",
-                     ProgramPath("worker/cohost-worker"),
-                     "--ready-fd",
-                     "9"};
+  process.command = options.wrapper;
+  for (const std::string& argument :
+       {ProgramPath("supervisor/keeper/cohostd"), std::string("--config"), deployment_file(),
+        std::string("--supervisor"), ProgramPath("supervisor/cohost-supervisor"),
+        std::string("--worker"), ProgramPath("worker/cohost-worker"), std::string("--ready-fd"),
+        std::string("9")}) {
+    process.command.push_back(argument);
+  }
   process.command.insert(process.command.end(), options.arguments.begin(), options.arguments.end());
   process.environment = options.environment;
   process.descriptors = {{1, log.get()}, {2, log.get()}, {9, writer.get()}};
+  process.descriptors.insert(process.descriptors.end(), options.descriptors.begin(),
+                             options.descriptors.end());
   COHOST_ASSIGN_OR_RETURN(keeper_, TestProcess::Start(process));
   writer.Reset();
   return ReadReadyLine(reader.get());
@@ -199,6 +201,30 @@ absl::StatusOr<admin::v1::Status> TestHost::Status() const {
 absl::StatusOr<admin::v1::ReloadResponse> TestHost::Reload() {
   return Call<admin::v1::ReloadResponse>(*this, &admin::v1::Admin::Stub::Reload,
                                          admin::v1::ReloadRequest());
+}
+
+absl::StatusOr<admin::v1::RecycleResponse> TestHost::Recycle(const std::string& group,
+                                                             std::optional<uint32_t> slot) const {
+  const auto stub = Connect();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kRecycleLimit);
+  admin::v1::RecycleRequest request;
+  request.set_group(group);
+  if (slot) request.set_slot(*slot);
+  admin::v1::RecycleResponse response;
+  const grpc::Status status = stub->Recycle(&context, request, &response);
+  if (status.ok()) return response;
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+std::vector<admin::v1::Event> TestHost::Events() const {
+  const auto stub = Connect();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
+  const auto reader = stub->WatchEvents(&context, admin::v1::WatchEventsRequest());
+  std::vector<admin::v1::Event> events;
+  for (admin::v1::Event event; reader->Read(&event);) events.push_back(event);
+  return reader->Finish().ok() ? events : std::vector<admin::v1::Event>();
 }
 
 std::vector<admin::v1::Worker> TestHost::Workers(const std::string& group) const {

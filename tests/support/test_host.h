@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,10 @@ class TestHost {
     std::string deployment;
     std::vector<std::string> arguments;    // of cohostd
     std::vector<std::string> environment;  // of cohostd
+    // What starts cohostd, before its path: {"/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"}.
+    std::vector<std::string> wrapper{};
+    // Number in cohostd and descriptor here, besides 0 to 2 and 9.
+    std::vector<std::pair<int, int>> descriptors{};
   };
 
   // Waits until the host has said that it is ready. The error of a host that ended instead has what
@@ -53,6 +58,11 @@ class TestHost {
   // Replaces the deployment file; the text is as in Options.
   void WriteDeployment(const std::string& deployment);
   absl::StatusOr<admin::v1::ReloadResponse> Reload();
+  // Every slot of the group, or one; waits until the replacements serve.
+  absl::StatusOr<admin::v1::RecycleResponse> Recycle(const std::string& group,
+                                                     std::optional<uint32_t> slot = {}) const;
+  // Those that are kept, oldest first.
+  std::vector<admin::v1::Event> Events() const;
 
   // Admin calls with a deadline. A call that fails because the supervisor is just being replaced is
   // made again.
