@@ -32,9 +32,9 @@ class DataImageBuilder {
   std::vector<std::pair<std::string, std::string>> records_;
 };
 
-// Checks everything that base/data_image.h promises, checksum, order and padding included, with
-// pread(2) and a few hundred KiB of memory. DATA_LOSS naming what is wrong. The caller makes sure
-// that nobody changes the file meanwhile.
+// Checks everything that base/data_image.h promises, checksum, order, fences and padding included,
+// with pread(2) and less than a MiB of memory. DATA_LOSS naming what is wrong. The caller makes
+// sure that nobody changes the file meanwhile.
 absl::Status VerifyDataImage(int fd);
 
 }  // namespace cohost

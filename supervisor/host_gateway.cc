@@ -19,6 +19,11 @@ HostGateway::HostGateway(boost::asio::io_context& loop, const Clock& clock,
   Build();
 }
 
+void HostGateway::Invalidate() {
+  MutexLock lock(shared_->mutex);
+  shared_->built_at = {};
+}
+
 void HostGateway::Build() const {
   auto snapshot = operations_.BuildSnapshot();
   {

@@ -39,8 +39,8 @@ class HostOperations {
 };
 
 // Takes the calls of other threads to the loop. Thread-safe; loop, clock and operations outlive it.
-// A snapshot is built when somebody asks and the last one is older than kSnapshotAge: a host that
-// nobody looks at builds none.
+// A snapshot is built when somebody asks and the last one is older than kSnapshotAge or was
+// invalidated: a host that nobody looks at builds none.
 class HostGateway final : public HostControl {
  public:
   static constexpr absl::Duration kSnapshotAge = absl::Milliseconds(200);
@@ -49,6 +49,10 @@ class HostGateway final : public HostControl {
 
   // Made on the loop thread.
   HostGateway(boost::asio::io_context& loop, const Clock& clock, HostOperations& operations);
+
+  // Something has changed that callers must see at once (a state, a deployment): the next one who
+  // asks gets a new snapshot, however young the last one is.
+  void Invalidate();
 
   std::shared_ptr<const HostSnapshot> snapshot() const override;
   void Reload(Caller caller, std::function<void(absl::StatusOr<ReloadOutcome>)> done) override;
@@ -73,7 +77,7 @@ class HostGateway final : public HostControl {
     Mutex mutex;
     CondVar built;
     std::shared_ptr<const HostSnapshot> snapshot ABSL_GUARDED_BY(mutex);
-    SteadyTime built_at ABSL_GUARDED_BY(mutex);
+    SteadyTime built_at ABSL_GUARDED_BY(mutex);  // 0: invalidated
     bool building ABSL_GUARDED_BY(mutex) = false;
   };
   void Build() const;

@@ -268,7 +268,8 @@ int Supervisor::OpenEndpoints() {
 
 void Supervisor::BeginShutdown() {
   if (std::exchange(shutting_down_, true)) return;
-  log_.Info("shutting down", {{"limit", std::string_view(absl::FormatDuration(options_.drain_limit))}});
+  log_.Info("shutting down",
+            {{"limit", std::string_view(absl::FormatDuration(options_.drain_limit))}});
   pool_->StopAll(options_.drain_limit, [this] {
     listeners_->Close();
     keeper_->ReportShutdownComplete(0);
@@ -282,6 +283,7 @@ void Supervisor::ReloadFromSignal() {
   caller.uid = geteuid();
   // The outcome is an event already, for which the keeper's SIGHUP has nobody else to tell.
   deployer_->Reload(caller, [this](const absl::StatusOr<ReloadOutcome>& outcome) {
+    gateway_->Invalidate();
     if (outcome.ok() && outcome->problems.empty()) RefreshModules();
     if (!outcome.ok()) log_.Error("reload", {{"text", AsStd(outcome.status().message())}});
   });
@@ -299,6 +301,7 @@ void Supervisor::ReportReadyOnce() {
                                  {{"text", AsStd(held.message())}});
                   });
   }
+  gateway_->Invalidate();
   keeper_->ReportReady(ReadyLine(*BuildSnapshot(), host_.admin.path));
 }
 
@@ -313,6 +316,7 @@ void Supervisor::Sample(std::function<void(std::shared_ptr<const HostSnapshot>)>
   auto sampled = [this, done](std::vector<ProcessSample> samples) {
     boost::asio::post(loop_, [this, done, samples = std::move(samples)]() mutable {
       figures_.Update(std::move(samples));
+      gateway_->Invalidate();
       done(BuildSnapshot());
     });
   };
@@ -344,7 +348,9 @@ void Supervisor::OnPoolEvent(const PoolEvent& event) { events_->Record(event); }
 
 void Supervisor::OnPoolChanged() {
   // Not before Deploy is done: the pool speaks up while it adopts and applies.
-  if (gateway_ != nullptr) ReportReadyOnce();
+  if (gateway_ == nullptr) return;
+  gateway_->Invalidate();
+  ReportReadyOnce();
 }
 
 std::shared_ptr<const HostSnapshot> Supervisor::BuildSnapshot() {
@@ -370,6 +376,7 @@ std::shared_ptr<const HostSnapshot> Supervisor::BuildSnapshot() {
 void Supervisor::Reload(const Caller& caller,
                         std::function<void(absl::StatusOr<ReloadOutcome>)> done) {
   deployer_->Reload(caller, [this, done = std::move(done)](absl::StatusOr<ReloadOutcome> outcome) {
+    gateway_->Invalidate();
     if (outcome.ok() && outcome->problems.empty()) RefreshModules();
     done(std::move(outcome));
   });
@@ -390,11 +397,13 @@ void Supervisor::Recycle(const Caller& caller, const std::string& group,
 void Supervisor::StopService(const Caller& caller, const std::string& name,
                              std::function<void(absl::StatusOr<uint64_t>)> done) {
   deployer_->StopService(caller, name, std::move(done));
+  gateway_->Invalidate();
 }
 
 void Supervisor::StartService(const Caller& caller, const std::string& name,
                               std::function<void(absl::StatusOr<uint64_t>)> done) {
   deployer_->StartService(caller, name, std::move(done));
+  gateway_->Invalidate();
 }
 
 void Supervisor::Plan(std::string text, std::string file_name,

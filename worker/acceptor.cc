@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -124,6 +125,7 @@ class Acceptor::Loop {
 };
 
 void Acceptor::Loop::Run() {
+  pthread_setname_np(pthread_self(), "accept");
   acceptor_.slots_.Exchange({ThreadState::kInHost, kNoRow, {}});
   std::array<epoll_event, kEventsPerWait> events;
   while (!stopped_) {

@@ -91,7 +91,8 @@ bool ServiceRoster::settled() const {
 }
 
 void ServiceRoster::Step() {
-  if (!usable()) return;
+  // An adopted worker serves before anybody has said what it should serve: that is not "nothing".
+  if (!usable() || !told_) return;
   RemoveUnwanted();
   for (const auto& service : wanted_) {
     if (!IsMissing(*service)) continue;

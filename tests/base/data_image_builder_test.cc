@@ -4,7 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <random>
 #include <string>
@@ -75,14 +78,49 @@ TEST(DataImageBuilder, RefusesDuplicatesAndWhatIsTooLong) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(DataImageBuilder, LongestKeysMakeFencesOfTheirLength) {
+  const std::string most(65'534, 'k');
+  DataImageBuilder builder("long");
+  for (char last = 'a'; last <= 'h'; ++last) builder.Add(most + last, std::string(1, last));
+  const std::string file = *builder.Build();
+  ASSERT_TRUE(Verify(file).ok());
+  const auto image = DataImage::Open(file);
+  for (char last = 'a'; last <= 'h'; ++last) {
+    EXPECT_EQ(image->Find(most + last), std::string(1, last));
+  }
+  EXPECT_EQ(image->Find(most), std::nullopt);
+  EXPECT_EQ(image->WithPrefix(most).size(), 8u);
+}
+
+// The same searches on the map, as slow as they are plain.
+void ExpectLikeTheMap(const DataImage& image, const std::map<std::string, std::string>& records,
+                      const std::string& text) {
+  const auto place = [&records](auto it) {
+    return static_cast<uint64_t>(std::distance(records.begin(), it));
+  };
+  const auto from = records.lower_bound(text);
+  const auto to = std::find_if_not(from, records.end(),
+                                   [&](const auto& r) { return r.first.starts_with(text); });
+  const auto range = image.WithPrefix(text);
+  EXPECT_EQ(image.LowerBound(text), place(from));
+  EXPECT_EQ(range.begin, place(from));
+  EXPECT_EQ(range.end, place(to));
+  EXPECT_EQ(image.Find(text).has_value(), records.contains(text));
+}
+
 TEST(DataImageBuilder, RandomImagesVerifyAndAnswerLikeAMap) {
   std::mt19937 random(7);
-  for (int round = 0; round < 50; ++round) {
+  const auto random_text = [&random] {
+    std::string text(random() % 6, '\0');
+    for (char& c : text) c = static_cast<char>(random() % 3 == 0 ? 0xff : random() % 4);
+    return text;
+  };
+  for (int round = 0; round < 60; ++round) {
+    // From one block of all records to a block for each.
+    const size_t longest_value = std::array{40, 400, 4000, 40'000}[round % 4];
     std::map<std::string, std::string> records;
     for (size_t i = random() % 300; i > 0; --i) {
-      std::string key(random() % 6, '\0');
-      for (char& c : key) c = static_cast<char>(random() % 3 == 0 ? 0xff : random() % 4);
-      records[key] = std::string(random() % 40, static_cast<char>(random()));
+      records[random_text()] = std::string(random() % longest_value, static_cast<char>(random()));
     }
     DataImageBuilder builder("random");
     for (const auto& [key, value] : records) builder.Add(key, value);
@@ -90,12 +128,12 @@ TEST(DataImageBuilder, RandomImagesVerifyAndAnswerLikeAMap) {
     ASSERT_TRUE(Verify(file).ok());
     const auto image = DataImage::Open(file);
     ASSERT_EQ(image->size(), records.size());
-    for (const auto& [key, value] : records) EXPECT_EQ(image->Find(key), value);
-    const std::string prefix(1, '\xff');
-    const auto range = image->WithPrefix(prefix);
-    size_t expected = 0;
-    for (const auto& [key, value] : records) expected += key.starts_with(prefix);
-    EXPECT_EQ(range.size(), expected);
+    uint64_t number = 0;
+    for (const auto& [key, value] : records) {
+      EXPECT_EQ(image->Find(key), value);
+      EXPECT_EQ(image->At(number++)->key, key);
+    }
+    for (int i = 0; i < 100; ++i) ExpectLikeTheMap(*image, records, random_text());
   }
 }
 
@@ -126,23 +164,54 @@ TEST(VerifyDataImage, RefusesEveryTruncation) {
 
 TEST(VerifyDataImage, DoesNotTrustAChecksumOfWrongContent) {
   const std::string good = Fruit();
-  const size_t keys = 128 + 3 * 24;
+  const size_t block = 128 + 16;
+  const size_t keys = block + 3 * 16;
   std::string unsorted = good;
   std::memcpy(unsorted.data() + keys, "zpple", 5);
   EXPECT_EQ(Verify(Signed(unsorted)).message(), "record 1 is out of order");
-  std::string moved = good;
-  moved[128] = static_cast<char>(moved[128] + 1);
-  EXPECT_EQ(Verify(Signed(moved)).message(), "record 0 is not where it must be");
+  std::string moved_value = good;
+  ++moved_value[block];
+  EXPECT_EQ(Verify(Signed(moved_value)).message(), "record 0 is not where it must be");
+  std::string moved_key = good;
+  moved_key[block + 16 + 8] = 1;
+  EXPECT_EQ(Verify(Signed(moved_key)).message(), "record 1 is not where it must be");
   std::string padded = good;
   padded.back() = 'x';
   EXPECT_EQ(Verify(Signed(padded)).message(), "data image with non-zero padding");
-  std::string reserved = good;
-  reserved[56] = 1;
-  EXPECT_EQ(Verify(Signed(reserved)).message(), "data image with non-zero reserved bytes");
+  std::string padded_keys = good;
+  padded_keys[keys + std::strlen("applefigpear")] = 'x';
+  EXPECT_EQ(Verify(Signed(padded_keys)).message(), "data image with non-zero padding");
+  for (const size_t reserved : {52, 63}) {
+    std::string file = good;
+    file[reserved] = 1;
+    EXPECT_EQ(Verify(Signed(file)).message(), "data image with non-zero reserved bytes");
+  }
   std::string longer = good + std::string(8, '\0');
   longer[16] = static_cast<char>(longer.size());
   EXPECT_EQ(Verify(Signed(longer)).message(), "data image with bytes that belong to no record");
   EXPECT_TRUE(Verify(Signed(good)).ok());
+}
+
+TEST(VerifyDataImage, DoesNotTrustFences) {
+  DataImageBuilder builder("blocks");
+  for (char key = 'a'; key <= 'f'; ++key) builder.Add({key, key}, std::string(10'000, key));
+  const std::string good = *builder.Build();  // six blocks
+  const size_t fence = 128 + 2 * 16;
+  const size_t fence_keys = 128 + 6 * 16;
+  ASSERT_TRUE(Verify(Signed(good)).ok());
+  ASSERT_EQ(good.substr(fence_keys, 8), std::string("bcdef\0\0\0", 8));
+  std::string wrong_key = good;
+  wrong_key[fence_keys + 1] = 'b';  // as good for searches, but not the one
+  EXPECT_EQ(Verify(Signed(wrong_key)).message(), "fence 2 has a wrong key");
+  std::string wrong_end = good;
+  ++wrong_end[fence + 8];
+  EXPECT_EQ(Verify(Signed(wrong_end)).message(), "fence 2 points to a wrong place");
+  std::string wrong_block = good;
+  wrong_block[fence] = static_cast<char>(wrong_block[fence] + 8);
+  EXPECT_EQ(Verify(Signed(wrong_block)).message(), "fence 2 points to a wrong place");
+  std::string padded = good;
+  padded[fence_keys + 5] = 'x';
+  EXPECT_EQ(Verify(Signed(padded)).message(), "data image with non-zero padding");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 constexpr char kServices[] = R"(
 grouping: {strategy: load_profile}
 groups:
-  - {name: pair, match: [latency], workers: 2}
+  - {name: pair, match: {class: [latency]}, workers: 2}
 services:
   - {name: echo, runtime: native, module: "${echo}", listen: ["http://127.0.0.1:0"], load: {class: steady}}
   - {name: slow, runtime: native, module: "${slow}", listen: ["http://127.0.0.1:0"], load: {class: steady}}
