@@ -52,11 +52,12 @@
 // that begins with it) and keys are unique. A mapped file begins on a page, so a value begins on 8
 // bytes and may hold an array of numbers. Several tables in one image are key prefixes ("oui/").
 //
-// Why blocks: a page fault maps not one page but the 64 KiB around it, and all of them count as
-// the process's memory. A search over one index of all records faults in a dozen such windows. Here
-// it reads the fences, which lie together, and then one block. The builder chooses s so that a
-// block is about 16 KiB: a file of 20 MB has some 1,300 fences, and a look-up touches two or three
-// windows. Any other s is as valid.
+// Why blocks: a page fault maps not one page but the 64 KiB around it (since Linux 6.18 all of the
+// page cache's folio, where that is larger), and all of it counts as the process's memory. A search
+// over one index of all records faults in a dozen such windows. Here it reads the fences, which lie
+// together, and then one block. The builder chooses s so that a block is about 16 KiB: a file of
+// 20 MB has some 1,300 to 2,000 fences, and a look-up touches two or three windows. Any other s is
+// as valid.
 //
 // Torn and hostile files: `open` looks only at the header (O(1)) and refuses a file whose magic,
 // version, header size, length (a longer file is as wrong as a shorter one) or table offsets do not
