@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "boost/asio/post.hpp"
 #include "supervisor/config/deployment_loader.h"
+#include "supervisor/config/deployment_writer.h"
 #include "supervisor/descriptor_need.h"
 #include "supervisor/pool_targets.h"
 
@@ -37,12 +38,13 @@ absl::Status CheckDescriptors(const PreparedDeployment& prepared, const Placemen
 }
 
 // Names in the new and not in the old deployment, and the other way round; of those in both, the
-// ones whose workers have to be told.
+// ones whose workers have to be told. Nothing for the first deployment of a supervisor.
 void Compare(const PreparedDeployment* before, const PreparedDeployment& after,
              ReloadOutcome& outcome) {
   for (const auto& [name, service] : after.services) {
     const auto old = before == nullptr ? after.services.end() : before->services.find(name);
-    if (before == nullptr || old == before->services.end()) {
+    if (before == nullptr) continue;
+    if (old == before->services.end()) {
       outcome.added.push_back(name);
     } else if (!(old->second.service == service.service) ||
                ServiceRevision(old->second) != ServiceRevision(service)) {
@@ -65,7 +67,10 @@ std::vector<ConfigProblem> Deployer::Start(Deployment deployment, StateSnapshot 
   placement_.record = std::move(snapshot.placement);
   ids_ = std::move(snapshot.service_ids);
   for (const auto& [name, stop] : snapshot.operator_stops) stopped_.insert(name);
-  if (snapshot.revision) revision_ = snapshot.revision->revision;
+  if (snapshot.revision) {
+    revision_ = snapshot.revision->revision;
+    text_ = std::move(snapshot.revision->deployment);
+  }
 
   ReloadOutcome outcome;
   const absl::Status committed = Commit(std::move(preparation.prepared), &outcome);
@@ -90,9 +95,9 @@ absl::Status Deployer::Commit(std::unique_ptr<PreparedDeployment> prepared,
   COHOST_RETURN_IF_ERROR(Apply(*prepared, placement, stopped_));
   Compare(prepared_.get(), *prepared, *outcome);
   outcome->moved = placement.moved;
-  const bool changed = prepared_ == nullptr || !(prepared_->deployment == prepared->deployment) ||
-                       !outcome->changed.empty();
-  if (changed) ++revision_;
+  std::string text = FormatDeployment(prepared->deployment);
+  if (text != text_ || !outcome->changed.empty()) ++revision_;
+  text_ = std::move(text);
   outcome->revision = revision_;
   prepared_ = std::move(prepared);
   placement_ = std::move(placement);
@@ -191,6 +196,7 @@ void Deployer::FinishReload(const Caller& caller, Preparation preparation, const
 void Deployer::Save(const Caller* caller) {
   StateRevision revision;
   revision.revision = revision_;
+  revision.deployment = text_;
   revision.applied = parts_.clock.Wall();
   if (caller != nullptr) revision.uid = caller->uid;
   parts_.state.SaveDeployment(

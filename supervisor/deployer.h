@@ -73,7 +73,8 @@ class Deployer {
   uint64_t revision() const { return revision_; }
 
  private:
-  // Makes `prepared` the deployment in force, or says why it cannot be.
+  // Makes `prepared` the deployment in force, or says why it cannot be. The revision rises when it
+  // differs from the one before, in its text or in the content of its files.
   absl::Status Commit(std::unique_ptr<PreparedDeployment> prepared, ReloadOutcome* outcome);
   absl::Status Apply(const PreparedDeployment& prepared, const Placement& placement,
                      const std::set<std::string>& stopped);
@@ -90,6 +91,9 @@ class Deployer {
   ServiceIds ids_;
   std::set<std::string> stopped_;
   uint64_t revision_ = 0;
+  // The deployment in force as FormatDeployment writes it: what the state keeps and what another
+  // one is compared with.
+  std::string text_;
   std::deque<std::pair<Caller, ReloadDone>> reloads_;
   bool reloading_ = false;
 };

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/resident_pages.h"
 #include "base/status.h"
 #include "base/strings.h"
 #include "boost/asio/post.hpp"
@@ -26,6 +27,8 @@ namespace {
 
 // Memory of a process is read by walking its mappings under a lock, so not more often than this.
 constexpr absl::Duration kSampleInterval = absl::Seconds(30);
+// When everything serves, what only the start needed is not needed any more.
+constexpr absl::Duration kSettleTime = absl::Seconds(1);
 // The first look, when every service has just become ready.
 constexpr absl::Duration kFirstSample = absl::Seconds(2);
 // How long the state may take to write what is queued at the end.
@@ -33,6 +36,8 @@ constexpr absl::Duration kStateCloseLimit = absl::Seconds(2);
 constexpr absl::Duration kAdminStopLimit = absl::Seconds(2);
 // What the keeper holds so that the next supervisor knows how long the first start took.
 constexpr char kReadyEntry[] = "ready-after";
+// And where it finds the state, which is said only in the deployment that the state has.
+constexpr char kStateEntry[] = "state-dir";
 
 int Complain(int exit_code, const absl::Status& status) {
   fprintf(stderr, "cohost: %s\n", std::string(status.message()).c_str());
@@ -90,7 +95,8 @@ Supervisor::Supervisor(SupervisorOptions options)
       loop_(1),
       timers_(loop_),
       clients_(loop_),
-      sample_timer_(timers_) {}
+      sample_timer_(timers_),
+      settle_timer_(timers_) {}
 
 Supervisor::~Supervisor() {
   // Who calls from other threads ends first, then who works on other threads.
@@ -114,13 +120,17 @@ int Supervisor::Run() {
 
 int Supervisor::Start() {
   if (const int code = Connect(); code != 0) return code;
-  LoadResult loaded = LoadDeployment(options_.deployment_file, options_.load_options);
-  if (!loaded.deployment) return Complain(ToProblems(loaded.errors));
-  host_ = loaded.deployment->host;
+  std::optional<Deployment> deployment = LastDeployment();
+  if (!deployment) {
+    LoadResult loaded = LoadDeployment(options_.deployment_file, options_.load_options);
+    if (!loaded.deployment) return Complain(ToProblems(loaded.errors));
+    deployment = std::move(loaded.deployment);
+  }
+  host_ = deployment->host;
   if (const int code = OpenFolders(); code != 0) return code;
   if (const int code = TakeLock(); code != 0) return code;
   if (const int code = OpenState(); code != 0) return code;
-  if (const int code = Deploy(*std::move(loaded.deployment)); code != 0) return code;
+  if (const int code = Deploy(*std::move(deployment)); code != 0) return code;
   if (const int code = OpenEndpoints(); code != 0) return code;
   keeper_->OnShutdown([this] { BeginShutdown(); });
   keeper_->OnReload([this] { ReloadFromSignal(); });
@@ -155,6 +165,25 @@ int Supervisor::Connect() {
   return 0;
 }
 
+std::optional<Deployment> Supervisor::LastDeployment() {
+  const auto held = std::find_if(inheritance_.held.begin(), inheritance_.held.end(),
+                                 [](const HeldEntry& entry) { return entry.name == kStateEntry; });
+  if (held == inheritance_.held.end()) return std::nullopt;
+  host_.state_dir = held->blob;
+  if (OpenState() != 0 || !kept_.revision || kept_.revision->deployment.empty()) {
+    return std::nullopt;
+  }
+  LoadOptions options;
+  options.formatted = true;
+  LoadResult last = ParseDeployment(kept_.revision->deployment,
+                                    host_.state_dir + "/state.db: last deployment", options);
+  if (!last.deployment) {
+    log_.Warning("the last deployment cannot be in force any more: reading the file",
+                 {{"text", std::string_view(Render(last.errors.front()))}});
+  }
+  return std::move(last.deployment);
+}
+
 int Supervisor::OpenFolders() {
   const std::pair<std::string, mode_t> folders[] = {{host_.runtime_dir, 0755},
                                                     {host_.state_dir, 0755},
@@ -185,6 +214,11 @@ int Supervisor::TakeLock() {
 }
 
 int Supervisor::OpenState() {
+  if (state_ != nullptr) return 0;
+  keeper_->Hold(kStateEntry, host_.state_dir, {}, [this](const absl::Status& held) {
+    if (held.ok()) return;
+    log_.Warning("the keeper does not hold the state's place", {{"text", AsStd(held.message())}});
+  });
   State::Options options;
   options.path = host_.state_dir + "/state.db";
   options.notice = [this](const std::string& text) {
@@ -301,6 +335,7 @@ void Supervisor::ReportReadyOnce() {
                                  {{"text", AsStd(held.message())}});
                   });
   }
+  settle_timer_.Start(kSettleTime, ReleaseStartupPages);
   gateway_->Invalidate();
   keeper_->ReportReady(ReadyLine(*BuildSnapshot(), host_.admin.path));
 }

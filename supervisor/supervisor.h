@@ -58,6 +58,9 @@ class Supervisor final : public PoolObserver, public HostOperations {
   // Each says on standard error what is wrong and gives the exit code, 0 when nothing is.
   int Start();
   int Connect();
+  // What the supervisor before this one had in force: a restart reads no file, which somebody may
+  // be editing just now. Nothing when there was none, or when it cannot be in force any more.
+  std::optional<Deployment> LastDeployment();
   int OpenFolders();
   int TakeLock();
   int OpenState();
@@ -123,6 +126,7 @@ class Supervisor final : public PoolObserver, public HostOperations {
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<MetricsServer> metrics_;
   Timer sample_timer_;
+  Timer settle_timer_;
   // Since the keeper's start, once every service was ready or failed.
   std::optional<absl::Duration> ready_after_;
   bool ready_reported_ = false;

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "base/resident_pages.h"
 #include "base/status.h"
 #include "base/strings.h"
 #include "boost/asio/post.hpp"
@@ -24,6 +25,8 @@ using grpc::health::v1::HealthCheckResponse;
 
 // The loop's sign of life in the segment.
 constexpr absl::Duration kProgressInterval = absl::Seconds(1);
+// After the last service has become ready: what only the start needed is not needed any more.
+constexpr absl::Duration kSettleTime = absl::Seconds(2);
 // A drain without a limit is held to a day: an end that nobody waits for is not an end.
 constexpr absl::Duration kLongestDrain = absl::Hours(24);
 // In-flight requests of a worker that is stopped without a drain.
@@ -91,7 +94,8 @@ Worker::Worker(SegmentMap segment, UniqueFd link, UniqueFd signals, std::string 
       signals_(std::move(signals)),
       signal_watcher_(io_, signals_.get()),
       progress_timer_(io_),
-      orphan_timer_(io_) {
+      orphan_timer_(io_),
+      settle_timer_(io_) {
   table_.set_on_state_change([this](ServiceEntry& entry) { OnStateChange(entry); });
   control_.health().Set("", HealthCheckResponse::SERVING);
 }
@@ -136,6 +140,8 @@ void Worker::OnStateChange(ServiceEntry& entry) {
   link_.SendServiceState(
       {entry.id(), entry.revision(), entry.row_index(), static_cast<uint32_t>(state)});
   calls_.SetServes(entry.name(), entry.id(), state == RowState::kReady);
+  // The last service of a start is not known here, so each one puts it off.
+  if (state == RowState::kReady) settle_timer_.Start(kSettleTime, ReleaseStartupPages);
   if (state == RowState::kStopped) return control_.health().Forget(entry.name());
   control_.health().Set(entry.name(), state == RowState::kReady ? HealthCheckResponse::SERVING
                                                                 : HealthCheckResponse::NOT_SERVING);

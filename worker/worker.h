@@ -103,6 +103,7 @@ class Worker final : private LinkHandler {
   FdWatcher signal_watcher_;
   LoopTimer progress_timer_;
   LoopTimer orphan_timer_;
+  LoopTimer settle_timer_;
 
   Phase phase_ = Phase::kServing;
   // Nobody will ask for the stop that follows the drain: it is the worker's own.

@@ -12,6 +12,7 @@
 #include "base/unique_fd.h"
 #include "supervisor/listen/address_holder.h"
 #include "supervisor/listen/socket_address.h"
+#include "supervisor/listen/unix_listeners.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -38,8 +39,15 @@ std::string PeerOf(int fd, const std::string& path) {
   return DescribeHolder(address);
 }
 
+// Not even root connects to another user's socket without the capability to override modes.
+absl::StatusOr<PathState> ProbeUnreachable(const std::string& path, const struct stat& file) {
+  COHOST_ASSIGN_OR_RETURN(const bool is_live, IsListenedOn(file.st_dev, file.st_ino, path));
+  if (is_live) return InUse(path, PeerOf(-1, path));
+  return PathState::kStale;
+}
+
 // Whether somebody listens: a socket file outlives its process, so only connecting tells.
-absl::StatusOr<PathState> Probe(const std::string& path) {
+absl::StatusOr<PathState> Probe(const std::string& path, const struct stat& file) {
   COHOST_ASSIGN_OR_RETURN(const SocketAddress address, UnixSocketAddress(path));
   const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return ErrnoStatus(errno, "socket", "");
@@ -54,6 +62,8 @@ absl::StatusOr<PathState> Probe(const std::string& path) {
     case EAGAIN:      // listens, and its queue is full
     case EPROTOTYPE:  // a datagram or seqpacket socket
       return InUse(path, PeerOf(-1, path));
+    case EACCES:
+      return ProbeUnreachable(path, file);
     default:
       return ErrnoStatus(errno, "connect", path);
   }
@@ -75,7 +85,7 @@ absl::StatusOr<PathState> InspectSocketPath(const std::string& path) {
   if (S_ISLNK(info.st_mode)) return Refuse(path, "a symbolic link");
   if (S_ISDIR(info.st_mode)) return Refuse(path, "a folder");
   if (!S_ISSOCK(info.st_mode)) return Refuse(path, "a file");
-  return Probe(path);
+  return Probe(path, info);
 }
 
 absl::StatusOr<SocketFile> StatSocketFile(const std::string& path) {

@@ -45,10 +45,9 @@ TEST(Log, AServiceThatWrites100MegabytesASecondIsNeverBlockedAndItsFilesStayBoun
   const auto host = TestHost::StartOrDie({Deployment(), {}, {}});
   HttpLoad load({{host->Port("echo")}, "/", 4, 200, true});
   const absl::Time begin = absl::Now();
-  ASSERT_TRUE(Eventually([&] { return Written(*host) > 300'000'000; }, absl::Seconds(60)));
-  const double megabytes_per_second = 300 / absl::ToDoubleSeconds(absl::Now() - begin);
+  ASSERT_TRUE(Eventually([&] { return Written(*host) > 1'000'000'000; }, absl::Seconds(60)));
   // As fast as it wants, less what a busy machine takes.
-  EXPECT_GT(megabytes_per_second, 50);
+  EXPECT_GT(1000 / absl::ToDoubleSeconds(absl::Now() - begin), 40) << "megabytes a second";
   const LoadReport report = load.Stop();
   EXPECT_EQ(report.failures(), 0u) << report.first_failure;
   size_t files = 0;
@@ -58,8 +57,8 @@ TEST(Log, AServiceThatWrites100MegabytesASecondIsNeverBlockedAndItsFilesStayBoun
     bytes += entry.file_size();
   }
   EXPECT_LE(files, 3u);
-  // The size is looked at now and then, so a file may be longer than asked by what comes meanwhile.
-  EXPECT_LE(bytes, 3 * 300'000'000u);
+  // A file grows beyond its 8 MiB by what comes until the next look at it, a second later.
+  EXPECT_LE(bytes, 600'000'000u);
 }
 
 }  // namespace

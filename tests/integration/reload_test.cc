@@ -90,6 +90,25 @@ TEST(Reload, ABadDeploymentChangesNothing) {
   EXPECT_EQ(host->Services().size(), 10u);
 }
 
+TEST(Reload, ARestartedSupervisorGoesOnWithTheLastDeploymentAndNotWithAnEditedFile) {
+  const auto host = TestHost::StartOrDie({Ten(), {}, {}});
+  const auto before = host->WorkerPids();
+  const uint64_t revision = host->Status()->revision();
+  host->WriteDeployment("servces: []\n");
+  const pid_t supervisor = host->SupervisorPid();
+  ASSERT_EQ(kill(supervisor, SIGKILL), 0);
+  ASSERT_TRUE(Eventually([&] {
+    const pid_t next = host->SupervisorPid();
+    return next > 0 && next != supervisor;
+  })) << host->Log();
+  EXPECT_EQ(host->Status()->revision(), revision);
+  EXPECT_TRUE(host->WaitUntilReady());
+  EXPECT_EQ(host->WorkerPids(), before);
+  const auto response = host->Reload();
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_GT(response->problems_size(), 0);
+}
+
 TEST(Reload, AddsAndRemovesByASignalToo) {
   const auto host = TestHost::StartOrDie({Ten(), {}, {}});
   const auto before = host->WorkerPids();
