@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/http_client.h"
+#include "tests/support/process_view.h"
+#include "tests/support/test_host.h"
+#include "tests/support/wait.h"
+
+// Invariant 8 (memory is PSS and private bytes, never a sum of RSS) and case MEM-02.
+namespace cohost::testing {
+namespace {
+
+constexpr char kServices[] = R"(
+grouping: {max_services_per_worker: 1}
+services:
+  - {name: a, runtime: native, module: "${echo}", listen: ["http://127.0.0.1:0"]}
+  - {name: b, runtime: native, module: "${echo}", listen: ["http://127.0.0.1:0"]}
+  - {name: kids, runtime: native, module: "${kids}", listen: ["http://127.0.0.1:0"]}
+)";
+
+absl::StatusOr<admin::v1::Memory> MeasureWithCohostctl(TestHost& host) {
+  const std::string file = host.folder() / "memory.json";
+  UniqueFd output(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  TestProcess::Options process;
+  process.command = {ProgramPath("supervisor/ctl/cohostctl"),
+                     "--socket",
+                     host.admin_socket(),
+                     "-o",
+                     "json",
+                     "memory"};
+  process.descriptors = {{1, output.get()}};
+  const auto ctl = TestProcess::Start(process);
+  if (!ctl.ok()) return ctl.status();
+  const auto ended = (*ctl)->WaitUntilEnded();
+  if (!ended || ended->exit_code != 0) return absl::InternalError("cohostctl memory failed");
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  admin::v1::Memory memory;
+  if (!google::protobuf::util::JsonStringToMessage(text.str(), &memory).ok()) {
+    return absl::InternalError(absl::StrCat("not a Memory: ", text.str()));
+  }
+  return memory;
+}
+
+// Between the two looks processes work on, and shares change when another process ends.
+bool IsNear(uint64_t a, uint64_t b) {
+  const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
+  return difference <= std::max(0.1 * static_cast<double>(std::max(a, b)), 400e3);
+}
+
+TEST(Memory, FiguresAreTheKernelsProportionalAndPrivateOnes) {
+  const auto host = TestHost::StartOrDie({kServices, {}, {}});
+  const auto memory = MeasureWithCohostctl(*host);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  EXPECT_EQ(memory->services(), 3u);
+  ASSERT_EQ(memory->processes_size(), 5);
+  uint64_t pss = 0;
+  uint64_t private_bytes = 0;
+  uint64_t rss = 0;
+  std::map<std::string, int> roles;
+  for (const auto& process : memory->processes()) {
+    const auto pid = static_cast<pid_t>(process.pid());
+    const MemoryFigures real = MemoryOf(pid);
+    ++roles[process.role()];
+    EXPECT_GT(process.pss_bytes(), 0u) << process.role();
+    EXPECT_TRUE(IsNear(process.pss_bytes(), real.pss.count))
+        << process.role() << ": " << process.pss_bytes() << " and " << real.pss.count;
+    EXPECT_TRUE(IsNear(process.private_bytes(), real.private_bytes.count))
+        << process.role() << ": " << process.private_bytes() << " and " << real.private_bytes.count;
+    EXPECT_LT(process.pss_bytes(), real.rss.count) << process.role() << ": this is RSS";
+    pss += process.pss_bytes();
+    private_bytes += process.private_bytes();
+    rss += real.rss.count;
+  }
+  EXPECT_EQ(roles, (std::map<std::string, int>{{"keeper", 1}, {"supervisor", 1}, {"worker", 3}}));
+  EXPECT_EQ(memory->pss_bytes(), pss);
+  EXPECT_EQ(memory->private_bytes(), private_bytes);
+  // Three workers of one program share most of what each has resident.
+  EXPECT_LT(memory->pss_bytes(), rss * 3 / 4);
+}
+
+// Whether this process may protect itself or what it starts: without it a container keeps what it
+// was given, as an ordinary user does.
+bool MayLowerScores() {
+  constexpr int kSysResource = 24;
+  return std::stoull(StatusField(getpid(), "CapEff"), nullptr, 16) >> kSysResource & 1;
+}
+
+// The scores are stated in keeper/main.cc and process_launcher.h: a machine out of memory takes a
+// service's process first, and could still take the keeper (-1000 would forbid that, and panic it
+// instead).
+TEST(Memory, MEM_02_WorkersGoBeforeTheKeeperAndTheSupervisor) {
+  const auto host = TestHost::StartOrDie({kServices, {}, {}});
+  const int keeper = OomScoreAdjustment(host->keeper().pid());
+  const int supervisor = OomScoreAdjustment(host->SupervisorPid());
+  EXPECT_EQ(keeper, MayLowerScores() ? -900 : OomScoreAdjustment(getpid()));
+  EXPECT_EQ(supervisor, keeper);
+  const auto workers = host->WorkerPids();
+  ASSERT_EQ(workers.size(), 3u);
+  for (const auto& [slot, pid] : workers) EXPECT_EQ(OomScoreAdjustment(pid), 300) << slot;
+  auto client = HttpClient::Connect(host->Port("kids"));
+  ASSERT_TRUE(client.ok());
+  const auto answer = client->Get("/");
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(OomScoreAdjustment(std::stoi(answer->body)), 300) << "what a service starts";
+}
+
+TEST(Memory, MEM_02_ProtectionOfTheStarterIsNotPassedOn) {
+  // Who may not protect itself can only give protection up.
+  const std::string score = MayLowerScores() ? "-1000" : "200";
+  const auto host = TestHost::StartOrDie(
+      {kServices,
+       {},
+       {},
+       {"/bin/sh", "-c", "echo " + score + " > /proc/$$/oom_score_adj; exec \"$@\"", "sh"}});
+  EXPECT_GT(OomScoreAdjustment(host->keeper().pid()), -1000);
+  for (const auto& [slot, pid] : host->WorkerPids()) {
+    EXPECT_EQ(OomScoreAdjustment(pid), 300) << slot;
+  }
+}
+
+}  // namespace
+}  // namespace cohost::testing
