@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "boost/asio/post.hpp"
 #include "worker/loop_timer.h"
 #include "worker/proto_time.h"
@@ -71,7 +72,7 @@ class StatisticsCall final : public grpc::ServerWriteReactor<v1::StatisticsBatch
       if (!ok || cancelled_) return End();
       // From the end of a write: a client that reads slowly gets fewer batches, not a queue of
       // them.
-      timer_->Start(interval_, [this] { Next(); });
+      timer_->Start(UntilNext(), [this] { Next(); });
     });
   }
 
@@ -92,6 +93,13 @@ class StatisticsCall final : public grpc::ServerWriteReactor<v1::StatisticsBatch
     batch_ = handler_.Statistics();
     writing_ = true;
     StartWrite(&batch_);
+  }
+
+  // The interval, ended at the beginning of a tenth of it, which all workers of the machine have in
+  // common: the supervisor is woken once for the batches of many.
+  absl::Duration UntilNext() const {
+    const absl::Duration now = SystemClock().Steady() - SteadyTime{};
+    return absl::Floor(now + interval_, interval_ / 10) - now;
   }
 
   void End() {

@@ -160,9 +160,15 @@ void Worker::ScheduleRetry() {
   retry_timer_.Start(delay, [this] { Handle(WorkerEvent::kRetryDue, "the back-off is over"); });
 }
 
+// Probes of all workers that fall into one tenth of the interval are made at one time, at its
+// beginning: spread enough for the workers, and many probes share the wake-ups of this loop and of
+// gRPC's threads, which cost more than the calls.
 void Worker::ScheduleProbe(double least) {
+  const absl::Duration interval = host_.target().policy.health_interval;
   const double part = std::uniform_real_distribution<double>(least, 1)(random_);
-  probe_timer_.Start(host_.target().policy.health_interval * part, [this] {
+  const absl::Duration now = parts_.clock.Steady() - SteadyTime{};
+  const absl::Duration due = absl::Floor(now + interval * part, interval / 10);
+  probe_timer_.Start(std::max(due - now, absl::ZeroDuration()), [this] {
     if (CheckSegment()) generation_->Probe(kProbeTimeout);
     ScheduleProbe(0.9);
   });

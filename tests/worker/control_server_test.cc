@@ -138,7 +138,8 @@ TEST_F(ControlServerTest, StreamsStatisticsUntilItIsCancelled) {
     ASSERT_TRUE(stream->Read(&batch));
     EXPECT_EQ(batch.pool_threads(), i);
   }
-  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(190));
+  // An interval may end by a tenth early.
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(170));
   context.TryCancel();
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }

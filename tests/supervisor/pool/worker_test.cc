@@ -56,6 +56,23 @@ TEST(Worker, ProbesAreSpread) {
   EXPECT_LT(*counts.begin(), 15);
 }
 
+TEST(Worker, ProbesOfManyWorkersShareTheirMoments) {
+  PoolWorld world;
+  world.Apply({world.Group("g", {world.Service(1)}, 20)});
+  world.Pass(absl::Seconds(10));
+  const uint32_t before = world.workers.probes;
+  int moments = 0;
+  for (int i = 0; i < 200; ++i) {
+    const uint32_t last = world.workers.probes;
+    world.Pass(absl::Milliseconds(50));
+    moments += world.workers.probes > last ? 1 : 0;
+  }
+  // Ten in each interval of 5 s, at most.
+  EXPECT_LE(moments, 21);
+  EXPECT_GE(moments, 5);
+  EXPECT_GE(world.workers.probes - before, 20u * 2);
+}
+
 TEST(Worker, ACutChannelIsMadeAnewAndNoMiss) {
   PoolWorld world;
   world.Apply({world.Group("g", {world.Service(1)})});
