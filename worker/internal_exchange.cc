@@ -91,8 +91,7 @@ ExchangeResult InternalExchange::TakeHead(uint32_t status, std::span<const Heade
   if (complete_) return ExchangeResult::kGone;
   if (head_taken_ || status < 200 || status > 599) return ExchangeResult::kInvalid;
   const auto is_allowed = [](const HeaderView& header) {
-    return IsToken(header.name) && IsFieldValue(header.value) &&
-           !IsHostField(header.name);
+    return IsToken(header.name) && IsFieldValue(header.value) && !IsHostField(header.name);
   };
   if (!std::all_of(headers.begin(), headers.end(), is_allowed)) return ExchangeResult::kInvalid;
   head_taken_ = true;

@@ -13,8 +13,8 @@ namespace cohost {
 class SegmentMemory {
  public:
   SegmentMemory()
-      : memory_(mmap(nullptr, sizeof(Segment), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+      : memory_(mmap(nullptr, sizeof(Segment), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                     -1, 0)) {
     if (memory_ == MAP_FAILED) throw std::bad_alloc();
     InitializeSegment(segment(), 1);
   }
