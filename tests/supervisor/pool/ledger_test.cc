@@ -65,6 +65,17 @@ TEST(Ledger, FoldingTwiceChangesNothing) {
   EXPECT_EQ(ledger.Totals(1), Requests(10));
 }
 
+TEST(Ledger, AddsUpTheFailedAcceptsOfASlot) {
+  Ledger ledger = *Ledger::Create();
+  EXPECT_EQ(ledger.AcceptErrors("g", 0), 0u);
+  ASSERT_TRUE(ledger.Fold("g", 0, 1, {}, /*accept_errors=*/4).ok());
+  ASSERT_TRUE(ledger.Fold("g", 0, 1, {}, /*accept_errors=*/4).ok());
+  ASSERT_TRUE(ledger.Fold("g", 0, 2, {}, /*accept_errors=*/3).ok());
+  ASSERT_TRUE(ledger.Fold("g", 1, 1, {}, /*accept_errors=*/9).ok());
+  EXPECT_EQ(ledger.AcceptErrors("g", 0), 7u);
+  EXPECT_EQ(ledger.AcceptErrors("g", 1), 9u);
+}
+
 TEST(Ledger, GenerationsMayEndInAnyOrder) {
   Ledger ledger = *Ledger::Create();
   for (const uint32_t generation : {3, 1, 5, 2, 4}) {

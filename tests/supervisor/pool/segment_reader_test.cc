@@ -190,6 +190,10 @@ TEST_F(SegmentReaderTest, TellsTheProgressOfTheLoops) {
   worker_->header.log_bytes_dropped = 10;
   EXPECT_EQ(reader_->loop_progress(), SteadyTime{7});
   EXPECT_EQ(reader_->accept_progress(), 8);
+  worker_->header.accept_errors = 5;
+  EXPECT_EQ(reader_->accept_errors(), 5u);
+  worker_->header.accept_errors = 4;
+  EXPECT_EQ(reader_->accept_errors(), 5u) << "a counter fell";
   EXPECT_EQ(reader_->thread_slot_overflows(), 9);
   EXPECT_EQ(reader_->log_bytes_dropped(), 10);
 }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/host_gateway.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "boost/asio/executor_work_guard.hpp"
+#include "boost/asio/post.hpp"
+
+namespace cohost::supervisor {
+namespace {
+
+// The loop's side: counts snapshots, answers at once.
+class CountingOperations final : public HostOperations {
+ public:
+  std::shared_ptr<const HostSnapshot> BuildSnapshot() override {
+    auto snapshot = std::make_shared<HostSnapshot>();
+    snapshot->revision = ++built;
+    return snapshot;
+  }
+  void Reload(const Caller& caller,
+              std::function<void(absl::StatusOr<ReloadOutcome>)> done) override {
+    last_uid = caller.uid;
+    done(ReloadOutcome{});
+  }
+  void Recycle(const Caller&, const std::string& group, std::optional<uint32_t>,
+               std::function<void(absl::StatusOr<RecycleOutcome>)> done) override {
+    done(RecycleOutcome{{group}, {}});
+  }
+  void StopService(const Caller&, const std::string&,
+                   std::function<void(absl::StatusOr<uint64_t>)> done) override {
+    done(1);
+  }
+  void StartService(const Caller&, const std::string&,
+                    std::function<void(absl::StatusOr<uint64_t>)> done) override {
+    done(2);
+  }
+  void Plan(std::string, std::string,
+            std::function<void(absl::StatusOr<PlanOutcome>)> done) override {
+    done(PlanOutcome{});
+  }
+  void Validate(std::string, std::string,
+                std::function<void(std::vector<ConfigProblem>, uint32_t)> done) override {
+    done({}, 3);
+  }
+  void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override {
+    done(BuildSnapshot());
+  }
+  void ReadEvents(uint64_t, uint32_t, uint32_t,
+                  std::function<void(absl::StatusOr<std::vector<EventView>>)> done) override {
+    done(std::vector<EventView>{});
+  }
+  uint64_t SubscribeEvents(std::function<void(const EventView&)> event) override {
+    subscriber = std::move(event);
+    return 7;
+  }
+  void UnsubscribeEvents(uint64_t subscription) override { unsubscribed = subscription; }
+
+  std::atomic<uint64_t> built{0};
+  uid_t last_uid = 0;
+  std::function<void(const EventView&)> subscriber;
+  uint64_t unsubscribed = 0;
+};
+
+// A loop on a thread of its own; the test is "another thread".
+class HostGatewayTest : public ::testing::Test {
+ protected:
+  HostGatewayTest() {
+    std::promise<void> made;
+    thread_ = std::thread([this, &made] {
+      gateway_ = std::make_unique<HostGateway>(loop_, SystemClock(), operations_);
+      made.set_value();
+      loop_.run();
+    });
+    made.get_future().wait();
+  }
+  ~HostGatewayTest() override {
+    work_.reset();
+    thread_.join();
+  }
+  // Until everything that was posted before has run.
+  void Drain() {
+    std::promise<void> drained;
+    boost::asio::post(loop_, [&] { drained.set_value(); });
+    drained.get_future().wait();
+  }
+
+  boost::asio::io_context loop_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      loop_.get_executor()};
+  CountingOperations operations_;
+  std::unique_ptr<HostGateway> gateway_;
+  std::thread thread_;
+};
+
+TEST_F(HostGatewayTest, AYoungSnapshotIsNotBuiltAgain) {
+  gateway_->Invalidate();
+  const auto first = gateway_->snapshot();
+  const auto second = gateway_->snapshot();
+  EXPECT_EQ(first, second);
+}
+
+TEST_F(HostGatewayTest, AChangeIsSeenByTheNextCallerHoweverYoungTheSnapshotIs) {
+  const uint64_t before = gateway_->snapshot()->revision;
+  gateway_->Invalidate();
+  EXPECT_GT(gateway_->snapshot()->revision, before);
+}
+
+TEST_F(HostGatewayTest, ABusyLoopGivesTheLastSnapshotAfterItsLimit) {
+  const auto before = gateway_->snapshot();
+  std::promise<void> release;
+  std::promise<void> entered;
+  boost::asio::post(loop_, [&] {
+    entered.set_value();
+    release.get_future().wait();
+  });
+  entered.get_future().wait();
+  gateway_->Invalidate();
+  EXPECT_EQ(gateway_->snapshot(), before);
+  release.set_value();
+}
+
+TEST_F(HostGatewayTest, CallsAreMadeOnTheLoopWithTheirCaller) {
+  Caller caller;
+  caller.uid = 42;
+  std::promise<std::thread::id> where;
+  gateway_->Reload(caller, [&](const absl::StatusOr<ReloadOutcome>& outcome) {
+    EXPECT_TRUE(outcome.ok());
+    where.set_value(std::this_thread::get_id());
+  });
+  EXPECT_EQ(where.get_future().get(), thread_.get_id());
+  EXPECT_EQ(operations_.last_uid, 42u);
+}
+
+TEST_F(HostGatewayTest, ASubscriptionEndsByItsOwnNumber) {
+  const auto unsubscribe = gateway_->SubscribeEvents([](const EventView&) {});
+  // At once: the number is not known to this thread yet.
+  unsubscribe();
+  Drain();
+  EXPECT_TRUE(operations_.subscriber != nullptr);
+  EXPECT_EQ(operations_.unsubscribed, 7u);
+}
+
+}  // namespace
+}  // namespace cohost::supervisor

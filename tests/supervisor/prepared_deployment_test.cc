@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/prepared_deployment.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <vector>
+
+namespace cohost::supervisor {
+namespace {
+
+PreparedService Example() {
+  PreparedService service;
+  service.service.name = "catalog";
+  service.service.listen.resize(1);
+  service.service.listen[0].host = "127.0.0.1";
+  service.service.listen[0].port = 8101;
+  service.service.warmup = {"/"};
+  service.module.hash = std::string(64, 'a');
+  service.data_images["words"].hash = std::string(64, 'b');
+  service.settings = {{"currency", "EUR"}};
+  return service;
+}
+
+TEST(ServiceRevision, IsTheSameForTheSameService) {
+  EXPECT_EQ(ServiceRevision(Example()), ServiceRevision(Example()));
+  EXPECT_NE(ServiceRevision(Example()), 0u);
+}
+
+TEST(ServiceRevision, IsAnotherForEverythingThatAWorkerIsTold) {
+  const std::vector<std::function<void(PreparedService&)>> changes = {
+      [](PreparedService& s) { s.service.name = "other"; },
+      [](PreparedService& s) { s.module.hash[0] = 'c'; },
+      [](PreparedService& s) { s.data_images["words"].hash[0] = 'c'; },
+      [](PreparedService& s) { s.data_images["more"].hash = "d"; },
+      [](PreparedService& s) { s.settings[0].second = "USD"; },
+      [](PreparedService& s) { s.settings.emplace_back("a", "b"); },
+      [](PreparedService& s) { s.service.listen[0].port = 8102; },
+      [](PreparedService& s) { s.service.warmup.push_back("/items/1"); },
+      [](PreparedService& s) { s.service.limits.concurrency = 1; },
+      [](PreparedService& s) { s.service.limits.queue = 1; },
+      [](PreparedService& s) { s.service.limits.connections = 1; },
+      [](PreparedService& s) { s.service.limits.header_size = KiB(1); },
+      [](PreparedService& s) { s.service.limits.body_size = KiB(1); },
+      [](PreparedService& s) { s.service.limits.memory = KiB(1); },
+      [](PreparedService& s) { s.service.limits.request_timeout = absl::Seconds(1); },
+      [](PreparedService& s) { s.service.limits.header_timeout = absl::Seconds(1); },
+      [](PreparedService& s) { s.service.limits.io_timeout = absl::Seconds(1); },
+      [](PreparedService& s) { s.service.limits.idle_timeout = absl::Seconds(1); },
+      [](PreparedService& s) { s.service.health.path = "/healthz"; },
+      [](PreparedService& s) { s.service.access_log = true; },
+      [](PreparedService& s) { s.service.overlap = false; },
+      [](PreparedService& s) { s.service.instances = Instances::kOne; },
+  };
+  std::set<uint64_t> revisions = {ServiceRevision(Example())};
+  for (size_t i = 0; i < changes.size(); ++i) {
+    PreparedService changed = Example();
+    changes[i](changed);
+    EXPECT_TRUE(revisions.insert(ServiceRevision(changed)).second) << "change " << i;
+  }
+}
+
+TEST(ServiceRevision, IsTheSameForWhatNoWorkerIsTold) {
+  PreparedService changed = Example();
+  changed.service.load.cpu = 0.5;
+  changed.service.description = "shown to people";
+  EXPECT_EQ(ServiceRevision(changed), ServiceRevision(Example()));
+}
+
+TEST(ServiceRevision, DoesNotConfuseWhereOneFieldEndsAndTheNextBegins) {
+  PreparedService a = Example();
+  a.settings = {{"ab", "c"}};
+  PreparedService b = Example();
+  b.settings = {{"a", "bc"}};
+  EXPECT_NE(ServiceRevision(a), ServiceRevision(b));
+}
+
+}  // namespace
+}  // namespace cohost::supervisor
