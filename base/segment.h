@@ -135,6 +135,7 @@ struct SegmentHeader {
   std::atomic<uint64_t> loop_progress_ns;  // SteadyTime of the I/O loop's last turn (a timer turns
                                            // it at least every second)
   std::atomic<uint64_t> log_bytes_dropped;
+  std::atomic<uint64_t> accept_errors;  // accepts that failed for want of descriptors or memory
 };
 
 struct Segment {

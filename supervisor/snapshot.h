@@ -120,6 +120,8 @@ struct WorkerView {
   absl::Duration cpu;
   uint32_t threads = 0;
   uint64_t requests = 0;
+  // Of this slot: accepts that failed for want of descriptors or memory.
+  uint64_t accept_errors = 0;
   // Of this slot, by the reason for the new generation.
   std::array<uint64_t, kRecycleReasons> restarts{};
   RecycleReason last_reason = RecycleReason::kNone;

@@ -213,7 +213,7 @@ void Acceptor::Loop::NoRoom(Listener& listener) {
 
 void Acceptor::Loop::Exhausted(int error) {
   const SteadyTime now = acceptor_.clock_.Steady();
-  acceptor_.exhausted_.fetch_add(1, std::memory_order_relaxed);
+  acceptor_.header_.accept_errors.fetch_add(1, std::memory_order_relaxed);
   resume_ = now + acceptor_.options_.exhausted_pause;
   for (auto& [token, listener] : listeners_) Update(listener);
   if (logged_ && now - *logged_ < acceptor_.options_.exhausted_log_interval) {

@@ -53,7 +53,8 @@ class Acceptor {
     absl::Duration exhausted_log_interval = absl::Seconds(10);
   };
 
-  // References outlive the acceptor. `header` gets accept_progress.
+  // References outlive the acceptor. `header` gets accept_progress and
+  // accept_errors.
   Acceptor(HandOver hand_over, SegmentHeader& header, ThreadSlots& slots, const Clock& clock,
            Log& log, Options options);
   ~Acceptor();
@@ -83,8 +84,6 @@ class Acceptor {
   // Closes all listeners and joins the thread.
   void Stop();
 
-  // How often accept failed for want of descriptors or memory.
-  uint64_t exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
   // How often epoll_wait returned with a listener: the figure of the accept_wakeups benchmark.
   uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
 
@@ -102,7 +101,6 @@ class Acceptor {
   Log& log_;
   const Options options_;
 
-  std::atomic<uint64_t> exhausted_{0};
   std::atomic<uint64_t> wakeups_{0};
 
   // Set by Start.

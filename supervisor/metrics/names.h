@@ -68,6 +68,9 @@ inline constexpr MetricName kWorkerState{
 // reason: as in cohost.v1.RecycleReason, lower case.
 inline constexpr MetricName kWorkerRestarts{"cohost_worker_restarts_total", MetricKind::kCounter,
                                             "Replacements of the slot's worker, by reason."};
+inline constexpr MetricName kWorkerAcceptErrors{
+    "cohost_worker_accept_errors_total", MetricKind::kCounter,
+    "Accepts of the slot's workers that failed for want of descriptors or memory."};
 inline constexpr MetricName kWorkerThreads{"cohost_worker_threads", MetricKind::kGauge,
                                            "Threads of the worker."};
 
@@ -109,7 +112,7 @@ inline constexpr MetricName kStoreSize{"cohost_module_store_bytes", MetricKind::
 inline constexpr MetricName kEventsDropped{"cohost_events_dropped_total", MetricKind::kCounter,
                                            "Events that the history had no room for."};
 inline constexpr MetricName kAcceptErrors{"cohost_accept_errors_total", MetricKind::kCounter,
-                                          "Failed accepts of the supervisor and its workers."};
+                                          "Failed accepts on the admin socket."};
 inline constexpr MetricName kModuleMetricsDropped{"cohost_module_metrics_dropped_total",
                                                   MetricKind::kCounter,
                                                   "Metrics of modules beyond 16 a service."};

@@ -139,6 +139,11 @@ void AddWorkerFamilies(const HostSnapshot& snapshot, const SlotCpu& cpu, Familie
   AddPerSlot(slots, families, kWorkerCpu, [&](const SlotCpu::Slot& slot, const Generations&) {
     return absl::ToDoubleSeconds(cpu.Of(slot));
   });
+  // Every generation carries its slot's count.
+  AddPerSlot(slots, families, kWorkerAcceptErrors,
+             [](const SlotCpu::Slot&, const Generations& generations) {
+               return static_cast<double>(generations.front()->accept_errors);
+             });
   AddStates(slots, families);
   AddRestarts(slots, families);
 }

@@ -28,6 +28,7 @@ struct Ledger::SlotRow {
   uint32_t last_generation;                        // newest folded; 0: none
   uint64_t folded;                                 // bit i: last_generation - i is folded
   std::array<uint64_t, kRecycleReasons> restarts;  // by RecycleReason
+  uint64_t accept_errors;
 };
 
 struct Ledger::Table {
@@ -218,7 +219,7 @@ Ledger::SlotRow& Ledger::AddSlot(Table& table, std::string_view group, uint32_t 
 }
 
 absl::Status Ledger::Fold(std::string_view group, uint32_t slot, uint32_t generation,
-                          const std::map<uint64_t, ServiceTotals>& totals) {
+                          const std::map<uint64_t, ServiceTotals>& totals, uint64_t accept_errors) {
   if (IsFolded(group, slot, generation)) return absl::OkStatus();
   const Table& before = current();
   const auto fresh = std::count_if(totals.begin(), totals.end(), [this](const auto& service) {
@@ -237,6 +238,7 @@ absl::Status Ledger::Fold(std::string_view group, uint32_t slot, uint32_t genera
   }
   SlotRow* row = FindSlot(table, group, slot);
   if (row == nullptr) row = &AddSlot(table, group, slot);
+  row->accept_errors += accept_errors;
   if (generation > row->last_generation) {
     const uint32_t step = generation - row->last_generation;
     row->folded = (step < 64 ? row->folded << step : 0) | 1;
@@ -278,6 +280,11 @@ std::array<uint64_t, kRecycleReasons> Ledger::Restarts(std::string_view group,
                                                        uint32_t slot) const {
   const SlotRow* row = FindSlot(current(), group, slot);
   return row == nullptr ? std::array<uint64_t, kRecycleReasons>{} : row->restarts;
+}
+
+uint64_t Ledger::AcceptErrors(std::string_view group, uint32_t slot) const {
+  const SlotRow* row = FindSlot(current(), group, slot);
+  return row == nullptr ? 0 : row->accept_errors;
 }
 
 ServiceTotals Ledger::Totals(uint64_t service_id) const {

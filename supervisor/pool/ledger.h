@@ -51,7 +51,7 @@ class Ledger {
   // nothing: the last 64 of a slot are known one by one, older ones count as folded.
   // RESOURCE_EXHAUSTED when MakeRoom was not asked before.
   absl::Status Fold(std::string_view group, uint32_t slot, uint32_t generation,
-                    const std::map<uint64_t, ServiceTotals>& totals);
+                    const std::map<uint64_t, ServiceTotals>& totals, uint64_t accept_errors = 0);
   bool IsFolded(std::string_view group, uint32_t slot, uint32_t generation) const;
   // The newest folded generation of a slot; 0: none.
   uint32_t LastGeneration(std::string_view group, uint32_t slot) const;
@@ -59,6 +59,8 @@ class Ledger {
   // Counts a new generation of a slot by its reason.
   absl::Status CountRestart(std::string_view group, uint32_t slot, RecycleReason reason);
   std::array<uint64_t, kRecycleReasons> Restarts(std::string_view group, uint32_t slot) const;
+
+  uint64_t AcceptErrors(std::string_view group, uint32_t slot) const;
 
   ServiceTotals Totals(uint64_t service_id) const;
   std::vector<uint64_t> Services() const;

@@ -324,7 +324,10 @@ void Pool::FoldAndRelease(const GenerationId& id, SegmentReader* segment) {
   const std::map<uint64_t, ServiceTotals> totals =
       segment == nullptr ? std::map<uint64_t, ServiceTotals>() : segment->AllTotals();
   absl::Status folded = MakeRoom(static_cast<uint32_t>(totals.size()), 1);
-  if (folded.ok()) folded = ledger_->Fold(id.group, id.slot, id.number, totals);
+  if (folded.ok()) {
+    folded = ledger_->Fold(id.group, id.slot, id.number, totals,
+                           segment == nullptr ? 0 : segment->accept_errors());
+  }
   // An entry that could not be folded stays: the next supervisor tries again.
   if (!folded.ok()) return Tell(absl::StrCat(id.HoldName(), ": ", folded.message()));
   parts_.holder.Release(id.HoldName());

@@ -181,7 +181,15 @@ void FillSlot(const Slot& slot, const Ledger& ledger, const Clock& clock,
   }
   std::sort(views.begin(), views.end(),
             [](const WorkerView& a, const WorkerView& b) { return a.generation < b.generation; });
+  uint64_t accept_errors = 0;
+  for (const Worker* worker : slot.Workers()) {
+    const Generation* generation = worker->generation();
+    if (generation != nullptr && generation->segment() != nullptr) {
+      accept_errors += generation->segment()->accept_errors();
+    }
+  }
   for (WorkerView& view : views) {
+    view.accept_errors = ledger.AcceptErrors(view.group, view.slot) + accept_errors;
     view.restarts = ledger.Restarts(view.group, view.slot);
     snapshot.workers.push_back(std::move(view));
   }

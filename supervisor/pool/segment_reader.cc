@@ -226,6 +226,10 @@ SteadyTime SegmentReader::loop_progress() const {
   return {static_cast<int64_t>(Load(segment_->header.loop_progress_ns))};
 }
 uint64_t SegmentReader::accept_progress() const { return Load(segment_->header.accept_progress); }
+uint64_t SegmentReader::accept_errors() {
+  accept_errors_ = std::max(accept_errors_, Load(segment_->header.accept_errors));
+  return accept_errors_;
+}
 uint64_t SegmentReader::thread_slot_overflows() const {
   return Load(segment_->header.thread_slot_overflows);
 }

@@ -63,6 +63,8 @@ class SegmentReader {
   // Of the I/O loop's last turn; zero before the first. For the stall detection.
   SteadyTime loop_progress() const;
   uint64_t accept_progress() const;
+  // Never less than before.
+  uint64_t accept_errors();
   uint64_t thread_slot_overflows() const;
   uint64_t log_bytes_dropped() const;
 
@@ -85,6 +87,7 @@ class SegmentReader {
   const Segment* const segment_;
   // Loop thread only.
   std::map<uint32_t, Row> rows_;  // by number; a service that came back may have several
+  uint64_t accept_errors_ = 0;
   std::string fault_;
 };
 

@@ -287,6 +287,11 @@ TEST(SocketCases, SOK_04_AWorkerOutOfDescriptorsNeitherSpinsNorLosesConnections)
   // One line, not one for each attempt.
   const std::string log = ReadText(worker.log_file());
   EXPECT_EQ(log.find("out of descriptors"), log.rfind("out of descriptors")) << log;
+  const std::string metrics = host->Metrics();
+  const std::string series = "cohost_worker_accept_errors_total{group=\"g\",slot=\"0\"} ";
+  const size_t at = metrics.find(series);
+  ASSERT_NE(at, std::string::npos) << metrics;
+  EXPECT_GT(std::stod(metrics.substr(at + series.size())), 0);
   // Everybody is answered once there is room.
   held.clear();
   EXPECT_TRUE(WaitReadable(waiting.get(), absl::Seconds(2)));

@@ -248,7 +248,7 @@ TEST(Acceptor, SOK_04_OutOfDescriptorsItPausesAndRecovers) {
   socklen_t size = sizeof(address);
   ASSERT_EQ(getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&address), &size), 0);
   ASSERT_EQ(connect(other.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_TRUE(Wait([&] { return worker.acceptor.exhausted() >= 5; }));
+  EXPECT_TRUE(Wait([&] { return worker.memory.segment().header.accept_errors >= 5; }));
   const uint64_t wakeups = worker.acceptor.wakeups();
   EXPECT_LE(wakeups, 10u) << "one wake-up a pause, no spinning";
   EXPECT_EQ(worker.accepted, 1u);
