@@ -342,7 +342,12 @@ void Supervisor::ReportReadyOnce() {
 
 void Supervisor::StartSampling(absl::Duration delay) {
   sample_timer_.Start(delay, [this] {
-    Sample([](const std::shared_ptr<const HostSnapshot>&) {});
+    // Ignoring a sampler that is busy: then others have just asked.
+    (void)sampler_->Measure(SampledProcesses(), [this](std::vector<ProcessSample> samples) {
+      boost::asio::post(loop_, [this, samples = std::move(samples)]() mutable {
+        TakeSamples(std::move(samples));
+      });
+    });
     StartSampling(kSampleInterval);
   });
 }
@@ -350,15 +355,28 @@ void Supervisor::StartSampling(absl::Duration delay) {
 void Supervisor::Sample(std::function<void(std::shared_ptr<const HostSnapshot>)> done) {
   auto sampled = [this, done](std::vector<ProcessSample> samples) {
     boost::asio::post(loop_, [this, done, samples = std::move(samples)]() mutable {
-      figures_.Update(std::move(samples));
-      gateway_->Invalidate();
+      TakeSamples(std::move(samples));
       done(BuildSnapshot());
     });
   };
-  if (!sampler_->Measure(ProcessFigures::Processes(*BuildSnapshot()), std::move(sampled))) {
+  if (!sampler_->Measure(SampledProcesses(), std::move(sampled))) {
     // Others are being measured: their figures are as good.
     done(BuildSnapshot());
   }
+}
+
+void Supervisor::TakeSamples(std::vector<ProcessSample> samples) {
+  figures_.Update(std::move(samples));
+  gateway_->Invalidate();
+}
+
+// Not of a whole snapshot: for a thousand services that takes longer than measuring.
+std::vector<SampledProcess> Supervisor::SampledProcesses() {
+  HostSnapshot processes;
+  processes.keeper_pid = getppid();
+  processes.supervisor_pid = getpid();
+  pool_->FillSnapshot(processes);
+  return ProcessFigures::Processes(processes);
 }
 
 void Supervisor::RefreshModules() {

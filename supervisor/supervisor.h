@@ -72,6 +72,8 @@ class Supervisor final : public PoolObserver, public HostOperations {
   void ReportReadyOnce();
   void StartSampling(absl::Duration delay);
   void Sample(std::function<void(std::shared_ptr<const HostSnapshot>)> done);
+  void TakeSamples(std::vector<ProcessSample> samples);
+  std::vector<SampledProcess> SampledProcesses();
   void RefreshModules();
   const Listener* FindListener(const Address& address, const char* name) const;
 
