@@ -108,7 +108,9 @@ struct Module {
     host->stop_done(Of(instance).service);
   }
   static void Destroy(void* instance) {
+    const cohost_service* const service = Of(instance).service;
     (void)Catch([&] { delete static_cast<Instance*>(instance); });
+    TimedWork::All().Forget(service);
   }
   static cohost_status Health(void* instance, char* reason, size_t capacity, size_t* size) {
     std::string text;

@@ -7,11 +7,13 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -116,12 +118,11 @@ class Context {
   bool Post(std::function<void()> work) const;
   // Runs `work` once after `delay`; 0 when there are too many timers.
   cohost_timer After(std::chrono::nanoseconds delay, std::function<void()> work) const;
-  // Runs `work` every `period` until it is cancelled or the service ends; 0 as above. `work` is
-  // kept until the service is destroyed.
+  // Runs `work` every `period` until it is cancelled or the service ends; 0 as above.
   cohost_timer Every(std::chrono::nanoseconds period, std::function<void()> work) const;
-  // See timer_cancel. The function of a cancelled After or Every is kept by the service until it is
-  // destroyed.
-  cohost_status Cancel(cohost_timer timer) const { return host->timer_cancel(service_, timer); }
+  // See timer_cancel. COHOST_OK destroys the function; the one of an Every that is running just
+  // then (COHOST_WOULD_BLOCK) is destroyed with the service.
+  cohost_status Cancel(cohost_timer timer) const;
   // A thread of the service, to be joined in Stop. Throws when there are too many.
   cohost_thread Spawn(std::string_view name, std::function<void()> work) const;
   cohost_status Join(cohost_thread thread) const { return host->join_thread(service_, thread); }
@@ -136,6 +137,7 @@ namespace internal {
 struct Work {
   cohost_service* service;
   std::function<void()> run;
+  cohost_timer timer = 0;
 };
 
 inline void RunGuarded(Work& work) noexcept {
@@ -151,12 +153,76 @@ inline void OnceEvent(void* data, cohost_event event) noexcept {
   const std::unique_ptr<Work> work(static_cast<Work*>(data));
   if (event == COHOST_EVENT_RUN) RunGuarded(*work);
 }
+
+// Owns the functions of this module's armed timers, since no event tells of a timer that was
+// cancelled. Thread-safe.
+class TimedWork {
+ public:
+  // Never destroyed: timers may run until the process ends.
+  static TimedWork& All() {
+    static auto* const all = new TimedWork();
+    return *all;
+  }
+
+  // 0 when there are too many timers.
+  cohost_timer Arm(std::unique_ptr<Work> work, int64_t delay, int64_t period,
+                   cohost_event_callback callback) {
+    // Held over the call: a timer that is due at once waits until its number is known.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (host->timer_add(work->service, delay, period, 0, callback, work.get(), &work->timer) !=
+        COHOST_OK) {
+      return 0;
+    }
+    const cohost_timer timer = work->timer;
+    works_.emplace(timer, std::move(work));
+    return timer;
+  }
+  std::unique_ptr<Work> Take(cohost_timer timer) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return TakeLocked(timer);
+  }
+  // Of a callback's data pointer, which may be called before Arm has returned.
+  std::unique_ptr<Work> Take(const Work* work) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return TakeLocked(work->timer);
+  }
+  void Forget(const cohost_service* service) {
+    // Destroyed after the lock is released: what a function holds may call back in here.
+    std::vector<std::unique_ptr<Work>> forgotten;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto it = works_.begin(); it != works_.end();) {
+      if (it->second->service != service) {
+        ++it;
+        continue;
+      }
+      forgotten.push_back(std::move(it->second));
+      it = works_.erase(it);
+    }
+  }
+
+ private:
+  std::unique_ptr<Work> TakeLocked(cohost_timer timer) {
+    const auto found = works_.find(timer);
+    if (found == works_.end()) return nullptr;
+    std::unique_ptr<Work> work = std::move(found->second);
+    works_.erase(found);
+    return work;
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<cohost_timer, std::unique_ptr<Work>> works_;
+};
+
+inline void OnceTimerEvent(void* data, cohost_event event) noexcept {
+  const std::unique_ptr<Work> work = TimedWork::All().Take(static_cast<Work*>(data));
+  if (work != nullptr && event == COHOST_EVENT_RUN) RunGuarded(*work);
+}
 inline void PeriodicEvent(void* data, cohost_event event) noexcept {
   auto* work = static_cast<Work*>(data);
   if (event == COHOST_EVENT_RUN) {
     RunGuarded(*work);
   } else {
-    delete work;
+    (void)TimedWork::All().Take(work);
   }
 }
 inline void ThreadEntry(void* data) noexcept { OnceEvent(data, COHOST_EVENT_RUN); }
@@ -172,24 +238,22 @@ inline bool Context::Post(std::function<void()> work) const {
 
 inline cohost_timer Context::After(std::chrono::nanoseconds delay,
                                    std::function<void()> work) const {
-  auto owned = std::make_unique<internal::Work>(internal::Work{service_, std::move(work)});
-  cohost_timer timer = 0;
-  const cohost_status status =
-      host->timer_add(service_, delay.count(), 0, 0, internal::OnceEvent, owned.get(), &timer);
-  if (status != COHOST_OK) return 0;
-  (void)owned.release();
-  return timer;
+  return internal::TimedWork::All().Arm(
+      std::make_unique<internal::Work>(internal::Work{service_, std::move(work)}), delay.count(), 0,
+      internal::OnceTimerEvent);
 }
 
 inline cohost_timer Context::Every(std::chrono::nanoseconds period,
                                    std::function<void()> work) const {
-  auto owned = std::make_unique<internal::Work>(internal::Work{service_, std::move(work)});
-  cohost_timer timer = 0;
-  const cohost_status status = host->timer_add(service_, period.count(), period.count(), 0,
-                                               internal::PeriodicEvent, owned.get(), &timer);
-  if (status != COHOST_OK) return 0;
-  (void)owned.release();
-  return timer;
+  return internal::TimedWork::All().Arm(
+      std::make_unique<internal::Work>(internal::Work{service_, std::move(work)}), period.count(),
+      period.count(), internal::PeriodicEvent);
+}
+
+inline cohost_status Context::Cancel(cohost_timer timer) const {
+  const cohost_status status = host->timer_cancel(service_, timer);
+  if (status == COHOST_OK) (void)internal::TimedWork::All().Take(timer);
+  return status;
 }
 
 inline cohost_thread Context::Spawn(std::string_view name, std::function<void()> work) const {
