@@ -21,6 +21,9 @@ namespace asio = boost::asio;
 // throw the answer away: no longer and no more than this.
 constexpr absl::Duration kLingerTime = absl::Seconds(2);
 constexpr uint64_t kLingerBytes = 256 << 10;
+// Who has just connected is about to ask, and a connection that ends unanswered looks like a crash:
+// a drain without a successor lets it ask once, for so long after its arrival.
+constexpr absl::Duration kFirstRequestGrace = absl::Seconds(1);
 // Room to take for a head that does not fit into the connection, and for bodies.
 constexpr size_t kHeadRoom = 4 << 10;
 constexpr size_t kBodyRoom = 32 << 10;
@@ -136,6 +139,12 @@ bool Connection::ProcessIdle() {
     Close();
     return false;
   }
+  const bool may_ask = fresh_ && arrival_ == Arrival::kAccepted && !hand_over_;
+  if (draining_ && may_ask && Now() < active_ + kFirstRequestGrace) {
+    SetDeadline(active_, kFirstRequestGrace);
+    Read();
+    return false;
+  }
   if (draining_) {
     LeaveIdle();
     return phase_ == Phase::kLinger;
@@ -183,6 +192,7 @@ bool Connection::ProcessHead() {
 
 void Connection::BeginRequest(size_t head_size) {
   const ServiceLimits& limits = entry_.limits();
+  fresh_ = false;
   exchange_ = context_.exchanges.Take();
   const uint32_t refusal = exchange_->Open(input_.view().substr(0, head_size), peer_, active_);
   input_.Consume(head_size);
@@ -391,6 +401,10 @@ void Connection::OnDeadline() {
       RequestDeadline();
       break;
     case Phase::kIdle:
+      if (!draining_) return Close();
+      Linger();
+      Process();
+      break;
     case Phase::kBodyRest:
     case Phase::kLinger:
       Close();

@@ -49,8 +49,8 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   // Takes the socket. May close it at once.
   void Start(UniqueFd socket);
 
-  // Idle ones end now: given to `hand_over`, or closed gracefully when it is empty. Others close
-  // after their answer.
+  // Idle ones end now: given to `hand_over`, or closed gracefully when it is empty; one that has
+  // just been accepted may ask once before that. Others close after their answer.
   void Drain(const HttpServer::HandOver& hand_over);
   // Cancels what is in work (true: there was an exchange) and closes.
   bool Cut(CancelReason reason);
@@ -147,6 +147,7 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   bool skipped_line_ = false;  // an empty line before a head
   bool head_timed_ = false;    // the limit of the present head runs
   bool draining_ = false;
+  bool fresh_ = true;  // no request has begun
 };
 
 }  // namespace cohost::worker

@@ -140,12 +140,40 @@ TEST_F(HttpDrainTest, AConnectionThatBecomesIdleWithoutHavingSaidCloseIsHandedOv
 
 TEST_F(HttpDrainTest, WithoutASuccessorIdleConnectionsAreClosedGracefully) {
   HttpTestClient client(harness, entry);
+  client.Send(kGet);
+  kept.at(0)->Respond(200, {}, "");
+  EXPECT_FALSE(SaysClose(client.Receive()));
   harness.server->DrainService(entry, absl::Seconds(30), CancelReason::kRemoved, nullptr, Done());
   EXPECT_TRUE(client.closed());
   EXPECT_EQ(harness.server->connections(), 1u);
   client.Send(std::string(1000, 'x'));
   harness.Advance(absl::Seconds(3));
   EXPECT_EQ(harness.server->connections(), 0u);
+  EXPECT_TRUE(done.has_value());
+}
+
+TEST_F(HttpDrainTest, SOK_01_WhoHasJustConnectedIsAnsweredWithoutASuccessor) {
+  HttpTestClient client(harness, entry, Arrival::kAccepted);
+  harness.server->DrainService(entry, absl::Seconds(30), CancelReason::kRemoved, nullptr, Done());
+  harness.Poll();
+  EXPECT_FALSE(client.closed());
+  EXPECT_FALSE(done.has_value());
+  client.Send(kGet);
+  kept.at(0)->Respond(200, {}, "last");
+  EXPECT_TRUE(SaysClose(client.Receive()));
+  EXPECT_TRUE(client.closed());
+  client.Close();
+  harness.Poll();
+  EXPECT_TRUE(done.has_value());
+}
+
+TEST_F(HttpDrainTest, WhoHasJustConnectedAndSaysNothingIsClosedSoon) {
+  HttpTestClient client(harness, entry, Arrival::kAccepted);
+  harness.server->DrainService(entry, absl::Seconds(30), CancelReason::kRemoved, nullptr, Done());
+  harness.Advance(absl::Milliseconds(1100));
+  EXPECT_TRUE(client.closed());
+  client.Close();
+  harness.Poll();
   EXPECT_TRUE(done.has_value());
 }
 
