@@ -47,7 +47,7 @@ void Compare(const PreparedDeployment* before, const PreparedDeployment& after,
     if (old == before->services.end()) {
       outcome.added.push_back(name);
     } else if (!(old->second.service == service.service) ||
-               ServiceRevision(old->second) != ServiceRevision(service)) {
+               old->second.revision != service.revision) {
       outcome.changed.push_back(name);
     }
   }

@@ -23,7 +23,7 @@ std::shared_ptr<const ServiceTarget> MakeServiceTarget(const PreparedDeployment&
                                                        const ListenerSet& listeners, uint64_t id) {
   auto target = std::make_shared<ServiceTarget>();
   target->id = id;
-  target->revision = ServiceRevision(service);
+  target->revision = service.revision;
   target->name = service.service.name;
   target->runtime = service.service.runtime;
   target->module_path = service.module.path;

@@ -54,6 +54,7 @@ PreparedService PrepareService(const Service& service, ModuleStore& store,
   } else {
     problems.push_back(Problem(key + ".settings", settings.status()));
   }
+  out.revision = ServiceRevision(out);
   return out;
 }
 

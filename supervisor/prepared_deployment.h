@@ -23,6 +23,7 @@ struct PreparedService {
   StoredFile module;
   std::map<std::string, StoredFile> data_images;  // by the name that the module asks for
   Settings settings;                              // references resolved
+  uint64_t revision = 0;                          // ServiceRevision of all above
 };
 
 // A deployment with everything done that may fail or wait for a disk. Plain values.

@@ -36,7 +36,7 @@ ServiceView MakeServiceView(const Deployer& deployer, const ListenerSet& listene
   view.runtime = service.runtime;
   view.load_class = service.load.load_class;
   view.group = group;
-  view.revision = ServiceRevision(prepared);
+  view.revision = prepared.revision;
   view.addresses = AddressesOf(service, listeners);
   view.module_path = prepared.module.path;
   view.module_hash = prepared.module.hash;

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/pidfd.h"
+#include "base/resident_pages.h"
 #include "base/seqpacket.h"
 #include "base/status.h"
 #include "base/strings.h"
@@ -329,6 +330,7 @@ void Keeper::Handle(const KeeperMessage& request, std::vector<UniqueFd> descript
 }
 
 void Keeper::ReportReady(std::string line) {
+  if (!was_ready_) ReleaseStartupPages();
   was_ready_ = true;
   if (!ready_fd_.valid()) return;
   line += '\n';
