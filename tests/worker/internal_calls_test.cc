@@ -152,6 +152,7 @@ TEST_F(InternalCallsTest, RefuseHeadersThatAreTheHosts) {
   }
   EXPECT_EQ(held_.at(0)->Respond(100, {}, ""), ExchangeResult::kInvalid);
   EXPECT_EQ(held_.at(0)->Respond(200, {}, ""), ExchangeResult::kOk);
+  Poll();
 }
 
 TEST_F(InternalCallsTest, LimitTheAnswerTheTimeAndThePlaces) {
@@ -177,6 +178,8 @@ TEST_F(InternalCallsTest, LimitTheAnswerTheTimeAndThePlaces) {
   (void)held_.at(2)->Respond(200, {}, "");
   Poll();
   EXPECT_EQ(held_.size(), 4U) << "the one that waited";
+  (void)held_.at(3)->Respond(200, {}, "");
+  Poll();
 }
 
 TEST_F(InternalCallsTest, CanBeCancelled) {
