@@ -141,10 +141,15 @@ void Worker::OnStateChange(ServiceEntry& entry) {
       {entry.id(), entry.revision(), entry.row_index(), static_cast<uint32_t>(state)});
   calls_.SetServes(entry.name(), entry.id(), state == RowState::kReady);
   // The last service of a start is not known here, so each one puts it off.
-  if (state == RowState::kReady) settle_timer_.Start(kSettleTime, ReleaseStartupPages);
+  if (state == RowState::kReady) settle_timer_.Start(kSettleTime, [this] { Settle(); });
   if (state == RowState::kStopped) return control_.health().Forget(entry.name());
   control_.health().Set(entry.name(), state == RowState::kReady ? HealthCheckResponse::SERVING
                                                                 : HealthCheckResponse::NOT_SERVING);
+}
+
+void Worker::Settle() {
+  ReleaseStartupPages();
+  native_.images().ReleasePages();
 }
 
 // Connections.

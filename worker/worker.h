@@ -72,6 +72,7 @@ class Worker final : private LinkHandler {
   void Serve(std::vector<AcceptedConnection> connections);
   void Adopt(IdleConnection connection);
   void OnStateChange(ServiceEntry& entry);
+  void Settle();
   void OnDrained();
   void EndServices();
   void WaitForSignals();

@@ -39,20 +39,5 @@ TEST(ResidentPages, AreFewerAfterwardsAndTheProgramGoesOn) {
   EXPECT_EQ(std::make_unique<std::string>("still allocates")->size(), 15u);
 }
 
-TEST(ResidentPages, OnlyCleanReadOnlyFilesAreGivenBack) {
-  const auto clean = CleanMappings(
-      "1000-2000 r-xp 00000000 fe:00 1  /usr/bin/x\nSize: 4 kB\nAnonymous:             0 kB\n"
-      "2000-3000 r--p 00001000 fe:00 1  /usr/bin/x\nAnonymous:             4 kB\n"
-      "3000-4000 rw-p 00002000 fe:00 1  /usr/bin/x\nAnonymous:             0 kB\n"
-      "4000-5000 r--s 00000000 fe:00 2  /srv/data image\nAnonymous:             0 kB\n"
-      "5000-6000 r--p 00000000 00:00 0\nAnonymous:             0 kB\n"
-      "6000-7000 r-xp 00000000 00:00 0  [vdso]\nAnonymous:             0 kB\n"
-      "7000-6000 r-xp 00000000 fe:00 1  /backwards\nAnonymous:             0 kB\n"
-      "garbage\nAnonymous:");
-  const std::vector<std::pair<uintptr_t, uintptr_t>> expected = {{0x1000, 0x2000},
-                                                                 {0x4000, 0x5000}};
-  EXPECT_EQ(clean, expected);
-}
-
 }  // namespace
 }  // namespace cohost

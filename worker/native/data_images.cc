@@ -32,4 +32,12 @@ absl::StatusOr<std::string_view> DataImages::Map(const std::string& path) {
   return bytes;
 }
 
+void DataImages::ReleasePages() {
+  MutexLock lock(mutex_);
+  for (const auto& [path, bytes] : images_) {
+    // Ignoring a refusal: the pages stay mapped, which costs memory and nothing else.
+    (void)madvise(const_cast<char*>(bytes.data()), bytes.size(), MADV_DONTNEED);
+  }
+}
+
 }  // namespace cohost::worker::native

@@ -16,6 +16,8 @@ class DataImages {
  public:
   // The bytes of the file. FAILED_PRECONDITION when it is empty or not a regular file.
   absl::StatusOr<std::string_view> Map(const std::string& path);
+  // Unmaps the pages that were touched so far; they come back with the next look at them.
+  void ReleasePages();
 
  private:
   Mutex mutex_;
