@@ -136,7 +136,7 @@ class AssignCall final
   const std::shared_ptr<Courier> courier_;
   const std::shared_ptr<grpc::ClientContext> context_;
   const worker::v1::AssignRequest request_;
-  const Done done_;
+  Done done_;
   // gRPC's callbacks of one call do not overlap.
   worker::v1::AssignResponse response_;
   worker::v1::AssignResponse surplus_;
@@ -175,7 +175,7 @@ class StatisticsCall final : public grpc::ClientReadReactor<worker::v1::Statisti
   const std::shared_ptr<Courier> courier_;
   const std::shared_ptr<grpc::ClientContext> context_;
   const std::shared_ptr<std::function<void(const WorkerGauges&)>> batch_;
-  const std::function<void(absl::Status)> ended_;
+  std::function<void(absl::Status)> ended_;
   worker::v1::StatisticsBatch message_;
 };
 
