@@ -128,10 +128,10 @@ ChunkedBody::Result ChunkedBody::Parser::CheckUnfinishedLine(std::string_view by
   const std::string_view line = bytes.substr(after_chunk_ ? std::min<size_t>(2, bytes.size()) : 0);
   const size_t digits = std::min(line.find_first_not_of("0123456789abcdefABCDEF"), line.size());
   if (digits == line.size()) return digits > 16 ? Result::kMalformed : Result::kMore;
-  if (digits == 0 || std::string_view("\r; \t").find(line[digits]) == line.npos) {
+  if (digits == 0 || std::string_view("\r; \t").find(line[digits]) == std::string_view::npos) {
     return Result::kMalformed;
   }
-  const bool whole = line.substr(0, kLongestChunkLine).find("\r\n") != line.npos;
+  const bool whole = line.substr(0, kLongestChunkLine).find("\r\n") != std::string_view::npos;
   return whole || line.size() <= kLongestChunkLine ? Result::kMore : Result::kMalformed;
 }
 
