@@ -2,8 +2,18 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_test")
 
-def host_test(name, modules, deps = [], data = [], size = "medium", **kwargs):
-    """A cc_test of NAME.cc with the programs of Cohost and modules of //tests/services as data."""
+def host_test(name, modules, deps = [], data = [], size = "medium", alone = False, **kwargs):
+    """A cc_test of NAME.cc with the programs of Cohost and modules of //tests/services as data.
+
+    Args:
+      name: of the test and of its source.
+      modules: names in //tests/services.
+      deps: beside those that every such test has.
+      data: beside the programs and modules.
+      size: as for cc_test.
+      alone: it asserts times or memory, so no other test runs beside it.
+      **kwargs: as for cc_test.
+    """
     cc_test(
         name = name,
         size = size,
@@ -13,7 +23,7 @@ def host_test(name, modules, deps = [], data = [], size = "medium", **kwargs):
         tags = [
             "local",
             "no_sanitizer",
-        ],
+        ] + (["exclusive"] if alone else []),
         deps = deps + [
             "//:gtest_main",
             "//tests/support:http_client",
