@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/profile/process_sampler.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <utility>
 
-#include "base/unique_fd.h"
+#include "base/pidfd.h"
 
 namespace cohost::supervisor {
 namespace {
 
 ProcessSample Sample(const SampledProcess& process) {
   ProcessSample sample{process.name, process.pid, std::nullopt, std::nullopt};
-  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+  const UniqueFd pidfd = OpenPidfd(process.pid);
   if (!pidfd.valid()) return sample;
   const auto stats = ProcessStats::Open(process.pid, pidfd.get());
   if (!stats.ok()) return sample;
