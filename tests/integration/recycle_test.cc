@@ -22,18 +22,6 @@ services:
   - {name: both, runtime: native, module: "${echo}", listen: ["http://127.0.0.1:0"], load: {class: latency}}
 )";
 
-absl::StatusOr<admin::v1::RecycleResponse> Recycle(const TestHost& host, const std::string& group) {
-  const auto stub = host.Connect();
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-  admin::v1::RecycleRequest request;
-  request.set_group(group);
-  admin::v1::RecycleResponse response;
-  const grpc::Status status = stub->Recycle(&context, request, &response);
-  if (status.ok()) return response;
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
-
 TEST(Recycle, TwentyUnderLoadLoseNoRequestAndNoCount) {
   const auto host = TestHost::StartOrDie({kServices, {}, {}});
   const std::string group = host->Service("echo")->group();
@@ -42,7 +30,7 @@ TEST(Recycle, TwentyUnderLoadLoseNoRequestAndNoCount) {
   auto before = host->WorkerPids();
   for (int round = 0; round < 10; ++round) {
     for (const std::string& name : {group, std::string("pair")}) {
-      const auto response = Recycle(*host, name);
+      const auto response = host->Recycle(name);
       ASSERT_TRUE(response.ok()) << response.status() << host->Log();
       EXPECT_EQ(response->failed_size(), 0) << response->failed(0);
       EXPECT_EQ(response->recycled_size(), name == group ? 1 : 2);
@@ -71,7 +59,7 @@ TEST(Recycle, RCY_08_OthersDoNotWaitForALongRequest) {
   ASSERT_TRUE(client->Send("GET /?ms=4000 HTTP/1.1\r\nHost: a\r\n\r\n").ok());
   ASSERT_TRUE(Eventually([&] { return host->Service("slow")->in_flight() == 1; }));
   HttpLoad load({{host->Port("echo")}, "/", 2, 100, false});
-  const auto response = Recycle(*host, group);
+  const auto response = host->Recycle(group);
   ASSERT_TRUE(response.ok()) << response.status();
   const auto answer = client->Receive();
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -84,7 +72,7 @@ TEST(Recycle, RCY_08_OthersDoNotWaitForALongRequest) {
 
 TEST(Recycle, AnUnknownGroupIsNamedWithTheNearest) {
   const auto host = TestHost::StartOrDie({kServices, {}, {}});
-  const auto response = Recycle(*host, "pari");
+  const auto response = host->Recycle("pari");
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.status().code(), absl::StatusCode::kNotFound);
   EXPECT_NE(std::string(response.status().message()).find("pair"), std::string::npos);
