@@ -83,13 +83,17 @@ TEST_P(Kids, Prc04NothingOfAKilledProcessIsLeft) {
 
 TEST_P(Kids, Prc04NothingOfAProcessThatDiedIsLeft) {
   StartKids("worker/kids");
-  const auto marked = ProcessesMarked("worker/kids");
-  ASSERT_FALSE(marked.empty());
-  // The main process alone, as a crash would.
-  const pid_t main_process = *std::find_if(marked.begin(), marked.end(), [&](pid_t pid) {
-    return ParentOf(pid) == keeper_.process().pid() && getsid(pid) == pid &&
-           Children(pid).size() >= 3;
-  });
+  // The main process alone, as a crash would; it is found once it has had all of its children.
+  pid_t main_process = -1;
+  ASSERT_TRUE(Eventually([&] {
+    for (const pid_t pid : ProcessesMarked("worker/kids")) {
+      if (ParentOf(pid) == keeper_.process().pid() && getsid(pid) == pid &&
+          Children(pid).size() >= 3) {
+        main_process = pid;
+      }
+    }
+    return main_process > 0;
+  }));
   ASSERT_EQ(kill(main_process, SIGSEGV), 0);
   ASSERT_TRUE(seat_->RunUntil([&] { return seat_->FindExit("worker/kids") != nullptr; }));
   EXPECT_EQ(seat_->FindExit("worker/kids")->signal, SIGSEGV);
