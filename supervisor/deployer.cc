@@ -112,7 +112,7 @@ absl::Status Deployer::Apply(const PreparedDeployment& prepared, const Placement
   const ListenerSet::Outcome listened = parts_.listeners.Commit(std::move(change));
   parts_.pool.Apply(MakePoolTarget(prepared, placement, stopped, parts_.listeners, ids_));
   const auto tell = [&](std::string_view kind, const std::string& text) {
-    EventView event;
+    HostEvent event;
     event.kind = kind;
     event.message = text;
     parts_.events.Record(std::move(event));
@@ -175,7 +175,7 @@ void Deployer::FinishReload(const Caller& caller, Preparation preparation, const
       outcome.problems.push_back(HostProblem(parts_.settings, status));
     }
   }
-  EventView event;
+  HostEvent event;
   event.uid = caller.uid;
   if (outcome.problems.empty()) {
     Save(&caller);
@@ -203,7 +203,7 @@ void Deployer::Save(const Caller* caller) {
       std::move(revision), placement_.record, ids_, [this](const absl::Status& status) {
         if (status.ok()) return;
         boost::asio::post(parts_.loop, [this, status] {
-          EventView event;
+          HostEvent event;
           event.kind = "state_remark";
           event.message = absl::StrCat("the deployment is in force but was ",
                                        "not saved: ", AsAbsl(AsStd(status.message())));
@@ -237,7 +237,7 @@ void Deployer::SetStopped(const Caller& caller, const std::string& name, bool st
   }
   stopped_ = std::move(stopped);
   if (!stop) parts_.pool.RetryService(ids_.ids.at(name));
-  EventView event;
+  HostEvent event;
   event.kind = stop ? "operator_stop" : "operator_start";
   event.service = name;
   event.uid = caller.uid;

@@ -2,49 +2,12 @@
 #include "supervisor/event_log.h"
 
 #include <utility>
-#include <vector>
 
 namespace cohost::supervisor {
-namespace {
 
-StateEvent ToState(const EventView& event) {
-  StateEvent out;
-  out.cause_id = event.cause_id;
-  out.time = event.time;
-  out.kind = event.kind;
-  out.group = event.group;
-  out.slot = event.slot;
-  out.generation = event.generation;
-  out.service = event.service;
-  out.from = event.from;
-  out.to = event.to;
-  out.message = event.message;
-  out.uid = event.uid;
-  return out;
-}
-
-}  // namespace
-
-EventView ToView(const StateEvent& event) {
-  EventView out;
-  out.id = event.id;
-  out.cause_id = event.cause_id;
-  out.time = event.time;
-  out.kind = event.kind;
-  out.group = event.group;
-  out.slot = event.slot;
-  out.generation = event.generation;
-  out.service = event.service;
-  out.from = event.from;
-  out.to = event.to;
-  out.message = event.message;
-  if (event.uid) out.uid = *event.uid;
-  return out;
-}
-
-uint64_t EventLog::Record(EventView event) {
+uint64_t EventLog::Record(HostEvent event) {
   event.time = clock_.Wall();
-  event.id = state_.AppendEvent(ToState(event));
+  event.id = state_.AppendEvent(event);
   const bool bad = event.kind == "worker_exit" || event.kind == "deployment_refused" ||
                    event.kind == "worker_remark" || event.to == "failed";
   log_.Write(bad ? LogLevel::kWarning : LogLevel::kInfo, event.kind,
@@ -63,7 +26,7 @@ uint64_t EventLog::Record(EventView event) {
 }
 
 uint64_t EventLog::Record(const PoolEvent& event) {
-  EventView view;
+  HostEvent view;
   view.kind = event.kind;
   view.group = event.group;
   view.slot = event.slot;
@@ -75,7 +38,7 @@ uint64_t EventLog::Record(const PoolEvent& event) {
   return Record(std::move(view));
 }
 
-uint64_t EventLog::Subscribe(std::function<void(const EventView&)> event) {
+uint64_t EventLog::Subscribe(std::function<void(const HostEvent&)> event) {
   subscribers_.emplace(++last_subscription_, std::move(event));
   return last_subscription_;
 }

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "supervisor/admin/host_control.h"
+#include "supervisor/host_event.h"
 #include "supervisor/pool/pool_parts.h"
 #include "supervisor/state/state.h"
 
@@ -20,11 +20,11 @@ class EventLog {
   EventLog(State& state, Log& log, const Clock& clock) : state_(state), log_(log), clock_(clock) {}
 
   // Gives the event its id and time.
-  uint64_t Record(EventView event);
+  uint64_t Record(HostEvent event);
   uint64_t Record(const PoolEvent& event);
 
   // `event` is called for every later event, until Unsubscribe of the number that is returned.
-  uint64_t Subscribe(std::function<void(const EventView&)> event);
+  uint64_t Subscribe(std::function<void(const HostEvent&)> event);
   void Unsubscribe(uint64_t subscription) { subscribers_.erase(subscription); }
 
  private:
@@ -33,10 +33,8 @@ class EventLog {
   Log& log_;
   const Clock& clock_;
   // Loop thread only.
-  std::map<uint64_t, std::function<void(const EventView&)>> subscribers_;
+  std::map<uint64_t, std::function<void(const HostEvent&)>> subscribers_;
   uint64_t last_subscription_ = 0;
 };
-
-EventView ToView(const StateEvent& event);
 
 }  // namespace cohost::supervisor

@@ -102,13 +102,13 @@ void HostGateway::MeasureMemory(std::function<void(std::shared_ptr<const HostSna
 }
 
 void HostGateway::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
-                             std::function<void(absl::StatusOr<std::vector<EventView>>)> done) {
+                             std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) {
   boost::asio::post(loop_, [this, after_id, last, limit, done = std::move(done)] {
     operations_.ReadEvents(after_id, last, limit, done);
   });
 }
 
-std::function<void()> HostGateway::SubscribeEvents(std::function<void(const EventView&)> event) {
+std::function<void()> HostGateway::SubscribeEvents(std::function<void(const HostEvent&)> event) {
   // The number is known only on the loop, and only used there.
   auto subscription = std::make_shared<uint64_t>(0);
   boost::asio::post(loop_, [this, subscription, event = std::move(event)]() mutable {

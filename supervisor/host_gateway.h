@@ -33,8 +33,8 @@ class HostOperations {
                         std::function<void(std::vector<ConfigProblem>, uint32_t)> done) = 0;
   virtual void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) = 0;
   virtual void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
-                          std::function<void(absl::StatusOr<std::vector<EventView>>)> done) = 0;
-  virtual uint64_t SubscribeEvents(std::function<void(const EventView&)> event) = 0;
+                          std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) = 0;
+  virtual uint64_t SubscribeEvents(std::function<void(const HostEvent&)> event) = 0;
   virtual void UnsubscribeEvents(uint64_t subscription) = 0;
 };
 
@@ -68,8 +68,8 @@ class HostGateway final : public HostControl {
                 std::function<void(std::vector<ConfigProblem>, uint32_t)> done) override;
   void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
-                  std::function<void(absl::StatusOr<std::vector<EventView>>)> done) override;
-  std::function<void()> SubscribeEvents(std::function<void(const EventView&)> event) override;
+                  std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
+  std::function<void()> SubscribeEvents(std::function<void(const HostEvent&)> event) override;
 
  private:
   // What a waiting caller and the loop share; outlives the gateway when a caller still waits.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "base/segment.h"
+#include "base/format/segment.h"
 #include "base/units.h"
 #include "supervisor/config/deployment.h"
 

@@ -12,10 +12,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/resident_pages.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/file.h"
+#include "base/system/resident_pages.h"
 #include "boost/asio/post.hpp"
 #include "supervisor/config/deployment_loader.h"
 #include "supervisor/pool_targets.h"
@@ -140,7 +140,7 @@ int Supervisor::Start() {
     exit_code_ = 2;
     loop_.stop();
   });
-  EventView event;
+  HostEvent event;
   event.kind = "supervisor_started";
   event.message = absl::StrCat("version ", options_.version, ", restart ",
                                inheritance_.supervisor_restarts, " of this keeper");
@@ -235,7 +235,7 @@ int Supervisor::OpenState() {
   if (!store.ok()) return Complain(2, store.status());
   store_ = *std::move(store);
   for (const std::string& notice : notices) {
-    EventView event;
+    HostEvent event;
     event.kind = "state_remark";
     event.message = notice;
     events_->Record(std::move(event));
@@ -491,15 +491,9 @@ void Supervisor::MeasureMemory(std::function<void(std::shared_ptr<const HostSnap
 }
 
 void Supervisor::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
-                            std::function<void(absl::StatusOr<std::vector<EventView>>)> done) {
-  const auto read = [this, done = std::move(done)](absl::StatusOr<std::vector<StateEvent>> events) {
-    boost::asio::post(loop_, [done, events = std::move(events)] {
-      if (!events.ok()) return done(events.status());
-      std::vector<EventView> views;
-      views.reserve(events->size());
-      for (const StateEvent& event : *events) views.push_back(ToView(event));
-      done(std::move(views));
-    });
+                            std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) {
+  const auto read = [this, done = std::move(done)](absl::StatusOr<std::vector<HostEvent>> events) {
+    boost::asio::post(loop_, [done, events = std::move(events)] { done(events); });
   };
   if (last > 0) {
     state_->ReadLastEvents(last, read);
@@ -508,7 +502,7 @@ void Supervisor::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
   }
 }
 
-uint64_t Supervisor::SubscribeEvents(std::function<void(const EventView&)> event) {
+uint64_t Supervisor::SubscribeEvents(std::function<void(const HostEvent&)> event) {
   return events_->Subscribe(std::move(event));
 }
 

@@ -16,10 +16,10 @@
 #include "supervisor/event_log.h"
 #include "supervisor/host_gateway.h"
 #include "supervisor/listen/listener_set.h"
+#include "supervisor/loop/asio_timers.h"
 #include "supervisor/metrics/metrics_server.h"
 #include "supervisor/modules/module_store.h"
-#include "supervisor/pool/asio_timers.h"
-#include "supervisor/pool/grpc_worker_client.h"
+#include "supervisor/pool/generation/grpc_worker_client.h"
 #include "supervisor/pool/pool.h"
 #include "supervisor/process/keeper_client.h"
 #include "supervisor/profile/process_sampler.h"
@@ -97,8 +97,8 @@ class Supervisor final : public PoolObserver, public HostOperations {
                 std::function<void(std::vector<ConfigProblem>, uint32_t)> done) override;
   void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
-                  std::function<void(absl::StatusOr<std::vector<EventView>>)> done) override;
-  uint64_t SubscribeEvents(std::function<void(const EventView&)> event) override;
+                  std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
+  uint64_t SubscribeEvents(std::function<void(const HostEvent&)> event) override;
   void UnsubscribeEvents(uint64_t subscription) override;
 
   // Set in the constructor, never changed.

@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/worker_identity.h"
 
-#include <pwd.h>
 #include <unistd.h>
-
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "supervisor/config/accounts.h"
 
 namespace cohost::supervisor {
-namespace {
-
-// The name of a user, or the number where it has none.
-std::string UserName(uid_t uid) {
-  std::vector<char> buffer(16 * 1024);
-  passwd entry{};
-  passwd* found = nullptr;
-  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
-    return entry.pw_name;
-  }
-  return absl::StrCat(uid);
-}
-
-}  // namespace
 
 absl::StatusOr<ProcessIdentity> ResolveIdentity(const GroupIdentity& identity, bool as_root) {
   if (!as_root) {

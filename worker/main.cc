@@ -11,12 +11,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/build_id.h"
-#include "base/link_protocol.h"
+#include "base/format/link_protocol.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "worker/control/segment_map.h"
 #include "worker/process_setup.h"
-#include "worker/segment_map.h"
 #include "worker/worker.h"
 
 namespace {

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/seqpacket.h"
+#include "base/system/seqpacket.h"
 #include "boost/asio/post.hpp"
-#include "worker/local_request.h"
-#include "worker/loop_timer.h"
-#include "worker/thread_slots.h"
+#include "worker/loop/loop_timer.h"
+#include "worker/loop/thread_slots.h"
+#include "worker/services/local_request.h"
 
 namespace cohost::worker {
 

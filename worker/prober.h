@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "worker/service_entry.h"
+#include "worker/services/service_entry.h"
 #include "worker/worker_parts.h"
 
 namespace cohost::worker {

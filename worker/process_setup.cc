@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <initializer_list>
 
-#include "base/link_protocol.h"
+#include "base/format/link_protocol.h"
 #include "base/status.h"
 
 namespace cohost::worker {

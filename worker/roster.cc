@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/strings.h"
-#include "worker/assign_request.h"
-#include "worker/countdown.h"
-#include "worker/proto_time.h"
+#include "worker/control/assign_request.h"
+#include "worker/control/proto_time.h"
+#include "worker/loop/countdown.h"
 #include "worker/service_removal.h"
 
 namespace cohost::worker {

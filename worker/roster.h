@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "worker/control_service.h"
-#include "worker/hosted_service.h"
-#include "worker/listener_book.h"
+#include "worker/accept/listener_book.h"
+#include "worker/control/control_service.h"
 #include "worker/prober.h"
 #include "worker/service_load.h"
+#include "worker/services/hosted_service.h"
 #include "worker/worker_parts.h"
 
 namespace cohost::worker {

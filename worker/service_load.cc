@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "boost/asio/post.hpp"
-#include "worker/assign_request.h"
+#include "worker/control/assign_request.h"
 
 namespace cohost::worker {
 

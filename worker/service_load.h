@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "proto/worker.pb.h"
-#include "worker/listener_book.h"
-#include "worker/loop_timer.h"
+#include "worker/accept/listener_book.h"
+#include "worker/loop/loop_timer.h"
 #include "worker/prober.h"
-#include "worker/service_entry.h"
+#include "worker/services/service_entry.h"
 #include "worker/worker_parts.h"
 
 namespace cohost::worker {

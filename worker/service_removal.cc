@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "boost/asio/post.hpp"
-#include "worker/countdown.h"
+#include "worker/loop/countdown.h"
 
 namespace cohost::worker {
 namespace {

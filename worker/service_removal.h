@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "absl/time/time.h"
-#include "worker/service_entry.h"
+#include "worker/services/service_entry.h"
 #include "worker/worker_parts.h"
 
 namespace cohost::worker {

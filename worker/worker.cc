@@ -12,9 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "base/resident_pages.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/resident_pages.h"
 #include "boost/asio/post.hpp"
 #include "worker/process_setup.h"
 
@@ -149,7 +149,7 @@ void Worker::OnStateChange(ServiceEntry& entry) {
 
 void Worker::Settle() {
   ReleaseStartupPages();
-  native_.images().ReleasePages();
+  native_.ReleaseImagePages();
 }
 
 // Connections.

@@ -8,8 +8,8 @@
 
 #include "absl/time/time.h"
 #include "base/clock.h"
-#include "worker/countdown.h"
-#include "worker/handover.h"
+#include "worker/accept/handover.h"
+#include "worker/loop/countdown.h"
 #include "worker/roster.h"
 #include "worker/worker_parts.h"
 

@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "boost/asio/io_context.hpp"
-#include "worker/acceptor.h"
-#include "worker/handler_pool.h"
+#include "worker/accept/acceptor.h"
 #include "worker/http/http_server.h"
-#include "worker/internal_calls.h"
-#include "worker/service_table.h"
+#include "worker/loop/handler_pool.h"
+#include "worker/services/internal_calls.h"
+#include "worker/services/service_table.h"
 
 namespace cohost::worker {
 

@@ -16,7 +16,7 @@
 #include "supervisor/admin/admin_service.h"
 #include "supervisor/admin/health_service.h"
 #include "supervisor/admin/peer_registry.h"
-#include "supervisor/admin/stream_poller.h"
+#include "supervisor/admin/stream/stream_poller.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -9,12 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "supervisor/admin/event_stream.h"
-#include "supervisor/admin/log_stream.h"
 #include "supervisor/admin/lookup.h"
 #include "supervisor/admin/messages.h"
 #include "supervisor/admin/page.h"
 #include "supervisor/admin/pending_call.h"
+#include "supervisor/admin/stream/event_stream.h"
+#include "supervisor/admin/stream/log_stream.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -11,7 +11,7 @@
 #include "supervisor/admin/host_control.h"
 #include "supervisor/admin/peer_registry.h"
 #include "supervisor/admin/request_table.h"
-#include "supervisor/admin/stream_poller.h"
+#include "supervisor/admin/stream/stream_poller.h"
 
 namespace cohost::supervisor {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "supervisor/admin/message_stream.h"
 #include "supervisor/admin/messages.h"
+#include "supervisor/admin/stream/message_stream.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "proto/health.grpc.pb.h"
 #include "supervisor/admin/host_control.h"
-#include "supervisor/admin/stream_poller.h"
+#include "supervisor/admin/stream/stream_poller.h"
 
 namespace cohost::supervisor {
 

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "supervisor/host_event.h"
 #include "supervisor/snapshot.h"
 
 namespace cohost::supervisor {
@@ -58,21 +59,6 @@ struct PlanOutcome {
   std::vector<ConfigProblem> problems;
 };
 
-struct EventView {
-  uint64_t id = 0;
-  uint64_t cause_id = 0;
-  absl::Time time;
-  std::string kind;
-  std::string group;
-  std::optional<uint32_t> slot;
-  uint32_t generation = 0;
-  std::string service;
-  std::string from;
-  std::string to;
-  std::string message;
-  std::optional<uint32_t> uid;
-};
-
 // What operators can do to the host. Every method may be called from any thread; the work is done
 // on the loop thread and `done` is called there, once, and must not block. Implemented by
 // Supervisor, and by a fake for the tests of admin.
@@ -104,9 +90,9 @@ class HostControl {
 
   // Events with id > after_id, oldest first, at most `limit`; `last` > 0: only the last so many.
   virtual void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
-                          std::function<void(absl::StatusOr<std::vector<EventView>>)> done) = 0;
+                          std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) = 0;
   // `event` is called on the loop thread for every new event until the returned function is called.
-  virtual std::function<void()> SubscribeEvents(std::function<void(const EventView&)> event) = 0;
+  virtual std::function<void()> SubscribeEvents(std::function<void(const HostEvent&)> event) = 0;
 };
 
 }  // namespace cohost::supervisor

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/nearest.h"
 #include "base/strings.h"
-#include "supervisor/config/nearest.h"
 
 namespace cohost::supervisor {
 namespace {

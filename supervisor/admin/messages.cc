@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
-#include "base/segment.h"
+#include "base/format/segment.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -327,7 +327,7 @@ admin::v1::RecycleResponse RecycleMessage(const RecycleOutcome& outcome) {
   return response;
 }
 
-admin::v1::Event EventMessage(const EventView& view) {
+admin::v1::Event EventMessage(const HostEvent& view) {
   admin::v1::Event event;
   event.set_id(view.id);
   event.set_cause_id(view.cause_id);

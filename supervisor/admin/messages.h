@@ -23,7 +23,7 @@ admin::v1::PlanResponse PlanMessage(const PlanOutcome& outcome);
 admin::v1::ConfigProblem ProblemMessage(const ConfigProblem& problem);
 admin::v1::ReloadResponse ReloadMessage(const ReloadOutcome& outcome);
 admin::v1::RecycleResponse RecycleMessage(const RecycleOutcome& outcome);
-admin::v1::Event EventMessage(const EventView& event);
+admin::v1::Event EventMessage(const HostEvent& event);
 
 // Every service that is not stopped is ready in all slots where it should be.
 bool IsHealthy(const HostSnapshot& snapshot);

@@ -38,6 +38,23 @@ absl::StatusOr<bool> LookUp(std::string_view what, std::vector<char>& buffer, En
   return absl::ResourceExhaustedError("account entry larger than 1 MiB");
 }
 
+struct NamedUser {
+  std::string name;
+  User user;
+};
+
+absl::StatusOr<NamedUser> LookUpById(uid_t uid) {
+  passwd entry{};
+  std::vector<char> buffer;
+  COHOST_ASSIGN_OR_RETURN(const bool found,
+                          LookUp(absl::StrCat("uid ", uid), buffer, entry,
+                                 [uid](passwd* out, char* data, size_t size, passwd** result) {
+                                   return getpwuid_r(uid, out, data, size, result);
+                                 }));
+  if (!found) return absl::NotFoundError(absl::StrCat("no user with number ", uid));
+  return NamedUser{entry.pw_name, {entry.pw_uid, entry.pw_gid}};
+}
+
 }  // namespace
 
 absl::StatusOr<User> FindUser(const std::string& name) {
@@ -67,15 +84,13 @@ absl::StatusOr<gid_t> FindUserGroup(const std::string& name) {
 }
 
 absl::StatusOr<User> FindUserById(uid_t uid) {
-  passwd entry{};
-  std::vector<char> buffer;
-  COHOST_ASSIGN_OR_RETURN(const bool found,
-                          LookUp(absl::StrCat("uid ", uid), buffer, entry,
-                                 [uid](passwd* out, char* data, size_t size, passwd** result) {
-                                   return getpwuid_r(uid, out, data, size, result);
-                                 }));
-  if (!found) return absl::NotFoundError(absl::StrCat("no user with number ", uid));
-  return User{entry.pw_uid, entry.pw_gid};
+  COHOST_ASSIGN_OR_RETURN(const NamedUser found, LookUpById(uid));
+  return found.user;
+}
+
+std::string UserName(uid_t uid) {
+  const absl::StatusOr<NamedUser> found = LookUpById(uid);
+  return found.ok() ? found->name : absl::StrCat(uid);
 }
 
 }  // namespace cohost::supervisor

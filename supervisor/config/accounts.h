@@ -21,4 +21,7 @@ absl::StatusOr<User> FindUser(const std::string& name);
 absl::StatusOr<User> FindUserById(uid_t uid);
 absl::StatusOr<gid_t> FindUserGroup(const std::string& name);
 
+// For people: the name of a user, or the number where it has none.
+std::string UserName(uid_t uid);
+
 }  // namespace cohost::supervisor

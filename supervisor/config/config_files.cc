@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/status.h"
+#include "base/system/file.h"
 
 namespace cohost::supervisor {
 namespace {

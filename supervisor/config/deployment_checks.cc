@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/nearest.h"
 #include "base/strings.h"
 #include "supervisor/config/address_book.h"
-#include "supervisor/config/nearest.h"
 #include "supervisor/config/yaml/scalar.h"
 
 namespace cohost::supervisor {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/file.h"
 #include "base/units.h"
 
 namespace cohost::supervisor {

@@ -16,7 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/version.h"
 #include "supervisor/ctl/admin_client.h"
 #include "supervisor/ctl/completion.h"

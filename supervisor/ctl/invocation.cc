@@ -10,9 +10,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/nearest.h"
 #include "base/strings.h"
 #include "base/units.h"
-#include "supervisor/config/nearest.h"
 
 namespace cohost::supervisor {
 namespace {

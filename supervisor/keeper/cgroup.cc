@@ -16,10 +16,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/file.h"
-#include "base/pidfd.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/file.h"
+#include "base/system/pidfd.h"
 
 namespace cohost::supervisor {
 namespace {

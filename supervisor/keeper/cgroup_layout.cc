@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "base/file.h"
 #include "base/strings.h"
+#include "base/system/file.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "base/pidfd.h"
 #include "base/status.h"
+#include "base/system/pidfd.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/seqpacket.h"
-#include "base/unique_fd.h"
+#include "base/system/seqpacket.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/keeper/protocol.h"
 
 namespace cohost::supervisor {

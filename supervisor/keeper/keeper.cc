@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/pidfd.h"
-#include "base/resident_pages.h"
-#include "base/seqpacket.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/pidfd.h"
+#include "base/system/resident_pages.h"
+#include "base/system/seqpacket.h"
 #include "supervisor/keeper/cgroup.h"
 #include "supervisor/keeper/child_processes.h"
 

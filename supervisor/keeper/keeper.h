@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/keeper/activation.h"
 #include "supervisor/keeper/child.h"
 #include "supervisor/keeper/connection.h"

@@ -15,9 +15,9 @@
 
 #include "absl/status/status.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/system/file.h"
 #include "base/version.h"
 #include "supervisor/keeper/activation.h"
 #include "supervisor/keeper/cgroup.h"

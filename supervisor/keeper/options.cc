@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "base/strings.h"
 #include "base/units.h"
@@ -32,29 +32,13 @@ constexpr std::array<Option, 10> kOptions = {{{"--config", true, true},
                                               {"--version", false, false},
                                               {"--help", false, false}}};
 
-// Levenshtein distance.
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
-
 absl::Status UnknownOption(std::string_view name) {
   const auto nearest =
-      std::min_element(kOptions.begin(), kOptions.end(), [&](const Option& a, const Option& b) {
-        return Distance(a.name, name) < Distance(b.name, name);
-      });
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown option '", AsAbsl(name), "'; the nearest is ", AsAbsl(nearest->name)));
+      FindNearest(kOptions, name, [](const Option& option) { return option.name; });
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown option '", AsAbsl(name), "'; ",
+      nearest != kOptions.end() ? absl::StrCat("the nearest is ", AsAbsl(nearest->name))
+                                : std::string("see --help")));
 }
 
 absl::Status CheckNumber(std::string_view name, const std::string& value, int most, int& number) {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/pidfd.h"
+#include "base/system/pidfd.h"
 #include "supervisor/keeper/child_processes.h"
 
 namespace cohost::supervisor {

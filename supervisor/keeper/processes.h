@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/keeper/cgroup.h"
 #include "supervisor/keeper/child.h"
 #include "supervisor/keeper/protocol.h"

@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "base/seqpacket.h"
+#include "base/format/wire.h"
 #include "base/status.h"
 #include "base/strings.h"
-#include "base/wire.h"
+#include "base/system/seqpacket.h"
 
 namespace cohost::supervisor {
 namespace {

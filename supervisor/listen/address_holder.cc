@@ -18,8 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "base/file.h"
 #include "base/strings.h"
+#include "base/system/file.h"
 #include "base/units.h"
 
 namespace cohost::supervisor {

@@ -15,9 +15,9 @@
 #include <charconv>
 #include <cstring>
 
-#include "base/file.h"
 #include "base/status.h"
-#include "base/unique_fd.h"
+#include "base/system/file.h"
+#include "base/system/unique_fd.h"
 #include "base/units.h"
 
 namespace cohost::supervisor {

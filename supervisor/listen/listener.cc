@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/status.h"
+#include "base/system/file.h"
 #include "supervisor/config/accounts.h"
 #include "supervisor/config/address_text.h"
 #include "supervisor/listen/address_holder.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/config/deployment.h"
 #include "supervisor/listen/unix_socket_file.h"
 

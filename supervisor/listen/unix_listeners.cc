@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 
 namespace cohost::supervisor {
 namespace {

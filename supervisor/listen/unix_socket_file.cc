@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/listen/address_holder.h"
 #include "supervisor/listen/socket_address.h"
 #include "supervisor/listen/unix_listeners.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "supervisor/admin/valid_utf8.h"
+#include "supervisor/admin/stream/valid_utf8.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/snapshot.h"
 
 namespace cohost::supervisor {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 
 namespace boost::asio {
 class io_context;

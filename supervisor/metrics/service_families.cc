@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "base/segment.h"
+#include "base/format/segment.h"
 
 namespace cohost::supervisor {
 namespace {

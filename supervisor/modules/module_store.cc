@@ -17,13 +17,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/data_image.h"
-#include "base/data_image_builder.h"
-#include "base/file.h"
+#include "base/format/data_image.h"
+#include "base/format/data_image_builder.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "base/strings.h"
-#include "base/unique_fd.h"
+#include "base/system/file.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/modules/elf_file.h"
 
 namespace cohost::supervisor {

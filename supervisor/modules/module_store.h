@@ -34,8 +34,8 @@ class ModuleStore {
   static absl::StatusOr<std::unique_ptr<ModuleStore>> Open(std::string folder,
                                                            std::vector<std::string>* notices);
 
-  // Copies the file into the store, checks the copy (elf_file.h, base/data_image_builder.h), syncs
-  // it and gives it its name. Publishing the same content again answers the same file.
+  // Copies the file into the store, checks the copy (elf_file.h, base/format/data_image_builder.h),
+  // syncs it and gives it its name. Publishing the same content again answers the same file.
   // INVALID_ARGUMENT when it is not what `kind` says, is cut or not a regular file; ABORTED when it
   // changed meanwhile; RESOURCE_EXHAUSTED when it is larger than kMaxStoredFile; nothing enters the
   // store then.

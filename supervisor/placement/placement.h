@@ -36,7 +36,7 @@
 // A derived group is named by its class and a number ("steady-2") that is never used again.
 namespace cohost::supervisor {
 
-// Rows of a worker's segment (base/segment.h): a worker cannot hold more services.
+// Rows of a worker's segment (base/format/segment.h): a worker cannot hold more services.
 inline constexpr uint32_t kMaxServicesPerWorker = 1024;
 
 // What placement looks at in a service.

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "supervisor/pool/sealed_memory.h"
+#include "supervisor/pool/generation/sealed_memory.h"
 
 namespace cohost::supervisor {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/snapshot.h"
 
 namespace cohost::supervisor {

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "boost/asio/io_context.hpp"
-#include "supervisor/pool/timers.h"
-#include "supervisor/pool/worker_client.h"
+#include "supervisor/loop/timers.h"
+#include "supervisor/pool/generation/worker_client.h"
 #include "supervisor/process/process_launcher.h"
 
 namespace cohost::supervisor {

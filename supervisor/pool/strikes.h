@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/pool/generation_id.h"
+#include "supervisor/pool/generation/generation_id.h"
 #include "supervisor/pool/pool_target.h"
 #include "supervisor/process/process_launcher.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "supervisor/pool/generation.h"
+#include "supervisor/pool/generation/generation.h"
 #include "supervisor/pool/pool_parts.h"
 #include "supervisor/pool/pool_target.h"
 #include "supervisor/pool/restart_backoff.h"

@@ -8,8 +8,8 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/status.h"
+#include "base/system/file.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -10,8 +10,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/file.h"
 #include "base/status.h"
+#include "base/system/file.h"
 
 namespace cohost::supervisor {
 namespace {

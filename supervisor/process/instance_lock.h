@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 
 namespace cohost::supervisor {
 

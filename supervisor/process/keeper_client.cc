@@ -16,9 +16,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "base/seqpacket.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/seqpacket.h"
 #include "supervisor/keeper/protocol.h"
 
 namespace cohost::supervisor {

@@ -15,9 +15,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/pidfd.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/pidfd.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "base/pidfd.h"
+#include "base/system/pidfd.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/status.h"
+#include "base/system/file.h"
 
 namespace cohost::supervisor {
 
@@ -89,8 +89,8 @@ absl::Status MakeFile(const std::string& path) {
   return SyncFolder(std::filesystem::path(path).parent_path());
 }
 
-StateEvent ReadEvent(const SqlRow& row) {
-  StateEvent event;
+HostEvent ReadEvent(const SqlRow& row) {
+  HostEvent event;
   event.id = static_cast<uint64_t>(row.Integer(0));
   event.cause_id = static_cast<uint64_t>(row.Integer(1));
   event.time = absl::FromUnixMicros(row.Integer(2));
@@ -292,7 +292,7 @@ absl::Status Database::WriteMeta(const std::string& key, uint64_t number) {
                      {std::string_view(key), static_cast<int64_t>(number)});
 }
 
-absl::Status Database::WriteEvent(const StateEvent& event) {
+absl::Status Database::WriteEvent(const HostEvent& event) {
   return sqlite_.Run(
       "INSERT OR REPLACE INTO events(id, cause_id, time, kind, grp, slot, generation, service,"
       " source, target, message, uid) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -308,8 +308,8 @@ absl::Status Database::TrimEvents(size_t keep) {
       {static_cast<int64_t>(keep)});
 }
 
-absl::StatusOr<std::vector<StateEvent>> Database::EventsAfter(uint64_t id, size_t limit) {
-  std::vector<StateEvent> events;
+absl::StatusOr<std::vector<HostEvent>> Database::EventsAfter(uint64_t id, size_t limit) {
+  std::vector<HostEvent> events;
   COHOST_RETURN_IF_ERROR(
       sqlite_.Query("SELECT id, cause_id, time, kind, grp, slot, generation, service, source,"
                     " target, message, uid FROM events WHERE id > ? ORDER BY id LIMIT ?",
@@ -319,8 +319,8 @@ absl::StatusOr<std::vector<StateEvent>> Database::EventsAfter(uint64_t id, size_
   return events;
 }
 
-absl::StatusOr<std::vector<StateEvent>> Database::LastEvents(size_t count) {
-  std::vector<StateEvent> events;
+absl::StatusOr<std::vector<HostEvent>> Database::LastEvents(size_t count) {
+  std::vector<HostEvent> events;
   COHOST_RETURN_IF_ERROR(
       sqlite_.Query("SELECT id, cause_id, time, kind, grp, slot, generation, service, source,"
                     " target, message, uid FROM events ORDER BY id DESC LIMIT ?",

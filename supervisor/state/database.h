@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "supervisor/host_event.h"
 #include "supervisor/state/saved_state.h"
 #include "supervisor/state/sqlite.h"
 
@@ -53,14 +54,14 @@ class Database {
   absl::Status WriteServiceIds(const ServiceIds& ids);
   absl::Status WriteOperatorStop(const std::string& service, const OperatorStop& stop);
   absl::Status EraseOperatorStop(const std::string& service);
-  absl::Status WriteEvent(const StateEvent& event);
+  absl::Status WriteEvent(const HostEvent& event);
   // Keeps the newest `keep`.
   absl::Status TrimEvents(size_t keep);
   absl::Status WriteInstance(const std::string& instance);
   absl::Status WriteNextEventId(uint64_t id);
 
-  absl::StatusOr<std::vector<StateEvent>> EventsAfter(uint64_t id, size_t limit);
-  absl::StatusOr<std::vector<StateEvent>> LastEvents(size_t count);
+  absl::StatusOr<std::vector<HostEvent>> EventsAfter(uint64_t id, size_t limit);
+  absl::StatusOr<std::vector<HostEvent>> LastEvents(size_t count);
 
  private:
   explicit Database(Sqlite sqlite) : sqlite_(std::move(sqlite)) {}

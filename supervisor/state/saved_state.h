@@ -14,23 +14,6 @@
 // What the state keeps, as plain values.
 namespace cohost::supervisor {
 
-// One line of history; the fields are those of cohost.admin.v1.Event.
-struct StateEvent {
-  uint64_t id = 0;  // given by AppendEvent
-  uint64_t cause_id = 0;
-  absl::Time time;
-  std::string kind;
-  std::string group;
-  std::optional<uint32_t> slot;
-  uint32_t generation = 0;
-  std::string service;
-  std::string from;
-  std::string to;
-  std::string message;
-  std::optional<uid_t> uid;
-  friend bool operator==(const StateEvent&, const StateEvent&) = default;
-};
-
 // One applied deployment.
 struct StateRevision {
   uint64_t revision = 0;

@@ -100,7 +100,7 @@ void State::ClearOperatorStop(std::string service, Done done) {
                         std::move(done));
 }
 
-uint64_t State::AppendEvent(StateEvent event) { return core_->writer().Append(std::move(event)); }
+uint64_t State::AppendEvent(HostEvent event) { return core_->writer().Append(std::move(event)); }
 
 void State::ReadEventsAfter(uint64_t id, size_t limit, EventsDone done) {
   core_->writer().Read([id, limit](Database& database) { return database.EventsAfter(id, limit); },

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "supervisor/host_event.h"
 #include "supervisor/state/saved_state.h"
 
 namespace cohost::supervisor {
@@ -28,7 +29,7 @@ class State {
   // Runs on the state thread (or, when nothing could be queued, inside the call): post to the loop
   // there, do not block.
   using Done = std::function<void(absl::Status)>;
-  using EventsDone = std::function<void(absl::StatusOr<std::vector<StateEvent>>)>;
+  using EventsDone = std::function<void(absl::StatusOr<std::vector<HostEvent>>)>;
   // One line about something an operator should know (a file set aside, history dropped, a failed
   // write of history). Runs on the state thread.
   using Notice = std::function<void(std::string)>;
@@ -64,7 +65,7 @@ class State {
   void ClearOperatorStop(std::string service, Done done);
 
   // Returns the event's id, which is greater than all before, also those of earlier processes.
-  uint64_t AppendEvent(StateEvent event);
+  uint64_t AppendEvent(HostEvent event);
   // Oldest first, at most `limit`. Sees every event that was appended before.
   void ReadEventsAfter(uint64_t id, size_t limit, EventsDone done);
   // The last `count`, oldest first.

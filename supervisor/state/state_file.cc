@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/file.h"
 
 namespace cohost::supervisor {
 

@@ -72,7 +72,7 @@ void StateWriter::Read(Query query, State::EventsDone done) {
   done(std::move(room));
 }
 
-uint64_t StateWriter::Append(StateEvent event) {
+uint64_t StateWriter::Append(HostEvent event) {
   MutexLock lock(mutex_);
   event.id = next_event_id_++;
   const uint64_t id = event.id;
@@ -102,7 +102,7 @@ StateWriter::Batch StateWriter::NextBatch() {
   queued_events_ = 0;
   queued_calls_ = 0;
   if (batch.dropped > 0) {
-    StateEvent lost;
+    HostEvent lost;
     lost.id = next_event_id_++;
     lost.time = absl::Now();
     lost.kind = "history_dropped";
@@ -155,13 +155,13 @@ bool StateWriter::Finish(absl::Duration limit) {
 }
 
 void StateWriter::DoBatch(Batch batch) {
-  std::vector<StateEvent> events;
+  std::vector<HostEvent> events;
   const auto flush = [&] {
     if (!events.empty()) WriteEvents(std::exchange(events, {}));
   };
   if (batch.dropped > 0) Tell(absl::StrCat(batch.dropped, " events were lost: the disk is slow"));
   for (Task& task : batch.tasks) {
-    if (auto* event = std::get_if<StateEvent>(&task)) {
+    if (auto* event = std::get_if<HostEvent>(&task)) {
       events.push_back(std::move(*event));
       continue;
     }
@@ -172,7 +172,7 @@ void StateWriter::DoBatch(Batch batch) {
   flush();
 }
 
-void StateWriter::WriteEvents(const std::vector<StateEvent>& events) {
+void StateWriter::WriteEvents(const std::vector<HostEvent>& events) {
   const uint64_t next = events.back().id + 1;
   if (next + kReserveBelow > known_.next_event_id) ReserveEventIds(next);
   absl::Status status = TryWriteEvents(events);
@@ -191,10 +191,10 @@ void StateWriter::WriteEvents(const std::vector<StateEvent>& events) {
   }
 }
 
-absl::Status StateWriter::TryWriteEvents(const std::vector<StateEvent>& events) {
+absl::Status StateWriter::TryWriteEvents(const std::vector<HostEvent>& events) {
   if (database_ == nullptr) return absl::UnavailableError("there is no database");
   return Transaction(/*durable=*/false, [&]() -> absl::Status {
-    for (const StateEvent& event : events) {
+    for (const HostEvent& event : events) {
       COHOST_RETURN_IF_ERROR(database_->WriteEvent(event));
     }
     events_since_trim_ += events.size();

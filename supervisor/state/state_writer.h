@@ -25,14 +25,14 @@ class StateWriter {
   using Change = std::function<void(StateSnapshot& known)>;
   // Writes a change; `known` has it already. `keep` is how many revisions to keep.
   using Apply = std::function<absl::Status(Database&, const StateSnapshot& known, size_t keep)>;
-  using Query = std::function<absl::StatusOr<std::vector<StateEvent>>(Database&)>;
+  using Query = std::function<absl::StatusOr<std::vector<HostEvent>>(Database&)>;
 
   StateWriter(OpenedDatabase opened, State::Options options);
 
   // See State for what the callbacks may do and when they run.
   void Write(Change change, Apply apply, State::Done done);
   void Read(Query query, State::EventsDone done);
-  uint64_t Append(StateEvent event);
+  uint64_t Append(HostEvent event);
   uint64_t dropped_events() const;
 
   // Until Finish and the queue is empty.
@@ -50,7 +50,7 @@ class StateWriter {
     Query query;
     State::EventsDone done;
   };
-  using Task = std::variant<StateEvent, DurableWrite, EventQuery>;
+  using Task = std::variant<HostEvent, DurableWrite, EventQuery>;
   struct Batch {
     std::deque<Task> tasks;
     uint64_t dropped = 0;
@@ -63,8 +63,8 @@ class StateWriter {
 
   // State thread only.
   void DoBatch(Batch batch);
-  void WriteEvents(const std::vector<StateEvent>& events);
-  absl::Status TryWriteEvents(const std::vector<StateEvent>& events);
+  void WriteEvents(const std::vector<HostEvent>& events);
+  absl::Status TryWriteEvents(const std::vector<HostEvent>& events);
   void DoWrite(DurableWrite& write);
   void DoQuery(EventQuery& query);
   // Runs `apply` in one transaction.

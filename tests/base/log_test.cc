@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "gtest/gtest.h"
 
 namespace cohost {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 
 namespace cohost::benchmarks {
 

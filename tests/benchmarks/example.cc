@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "tests/benchmarks/benchmark_report.h"
 #include "tests/support/test_process.h"
 

@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "tests/benchmarks/benchmark_report.h"
 #include "tests/benchmarks/closed_loop.h"
 #include "tests/benchmarks/process_figures.h"

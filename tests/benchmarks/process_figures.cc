@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "base/pidfd.h"
+#include "base/system/pidfd.h"
 #include "supervisor/process/process_stats.h"
 #include "tests/benchmarks/benchmark_report.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // timers_10k: 10,000 periodic timers with periods uniform in 1 ms to 5 s (some 16,000 calls a
-// second) for 5 s, in worker/timers.h as a worker runs those that promise not to block: on the
+// second) for 5 s, in worker/loop/timers.h as a worker runs those that promise not to block: on the
 // timer thread. The peer of the same run is the least that can do the same: a ring of buckets of
 // 1 ms on one thread, without locks, cancelling, owners or limits. Three turns each.
 //   timers_10k      99th percentile of how late calls were
@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "tests/benchmarks/benchmark_report.h"
-#include "worker/timers.h"
+#include "worker/loop/timers.h"
 
 namespace cohost::benchmarks {
 namespace {

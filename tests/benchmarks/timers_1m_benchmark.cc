@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// timers_1m: that one worker can have 1,000,000 timers. Arms them in worker/timers.h, with delays
-// uniform in 1 min to 1 h, and then one more of 1 ms, which has to run. The figure is the time that
-// arming one takes; beside it what each adds to the process's memory, and how late the one was.
+// timers_1m: that one worker can have 1,000,000 timers. Arms them in worker/loop/timers.h, with
+// delays uniform in 1 min to 1 h, and then one more of 1 ms, which has to run. The figure is the
+// time that arming one takes; beside it what each adds to the process's memory, and how late the
+// one was.
 #include <unistd.h>
 
 #include <future>
@@ -11,7 +12,7 @@
 #include "base/clock.h"
 #include "tests/benchmarks/benchmark_report.h"
 #include "tests/benchmarks/process_figures.h"
-#include "worker/timers.h"
+#include "worker/loop/timers.h"
 
 namespace cohost::benchmarks {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "worker/exchange.h"
+#include "worker/services/exchange.h"
 
 namespace cohost::worker {
 
@@ -41,8 +41,8 @@ struct FakeAnswer {
   bool aborted = false;
 };
 
-// An exchange without a connection: it obeys the contract of worker/exchange.h, and the test is the
-// client. Thread-safe. `post_to_io` runs what belongs on the I/O thread.
+// An exchange without a connection: it obeys the contract of worker/services/exchange.h, and the
+// test is the client. Thread-safe. `post_to_io` runs what belongs on the I/O thread.
 class FakeExchange final : public Exchange {
  public:
   using PostToIo = std::function<void(std::function<void()>)>;

@@ -198,8 +198,8 @@ void FakeHostControl::Change(const std::function<void(HostSnapshot&)>& change) {
   snapshot_ = std::make_shared<const HostSnapshot>(std::move(next));
 }
 
-uint64_t FakeHostControl::EmitOnLoop(EventView event) {
-  std::vector<std::function<void(const EventView&)>> subscribers;
+uint64_t FakeHostControl::EmitOnLoop(HostEvent event) {
+  std::vector<std::function<void(const HostEvent&)>> subscribers;
   {
     MutexLock lock(mutex_);
     event.id = events_.size() + 1;
@@ -211,7 +211,7 @@ uint64_t FakeHostControl::EmitOnLoop(EventView event) {
   return event.id;
 }
 
-uint64_t FakeHostControl::Emit(EventView event) {
+uint64_t FakeHostControl::Emit(HostEvent event) {
   Mutex mutex;
   CondVar emitted;
   uint64_t id = 0;
@@ -268,7 +268,7 @@ void FakeHostControl::Reload(Caller caller,
       Change([](HostSnapshot& host) { ++host.revision; });
       outcome.added = {"billing"};
       outcome.changed = {"catalog"};
-      EventView event;
+      HostEvent event;
       event.kind = "deployment_applied";
       event.uid = uid;
       EmitOnLoop(std::move(event));
@@ -307,7 +307,7 @@ absl::StatusOr<uint64_t> FakeHostControl::SetStopped(const Caller& caller, const
     }
   });
   if (!found) return absl::NotFoundError(absl::StrCat("no service '", name, "'"));
-  EventView event;
+  HostEvent event;
   event.kind = stopped ? "operator_stop" : "operator_start";
   event.service = name;
   event.uid = caller.uid;
@@ -377,12 +377,12 @@ void FakeHostControl::MeasureMemory(std::function<void(std::shared_ptr<const Hos
 }
 
 void FakeHostControl::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
-                                 std::function<void(absl::StatusOr<std::vector<EventView>>)> done) {
+                                 std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) {
   Post([this, after_id, last, limit, done = std::move(done)] {
-    std::vector<EventView> events;
+    std::vector<HostEvent> events;
     {
       MutexLock lock(mutex_);
-      for (const EventView& event : events_) {
+      for (const HostEvent& event : events_) {
         if (event.id > after_id) events.push_back(event);
       }
     }
@@ -395,7 +395,7 @@ void FakeHostControl::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limi
 }
 
 std::function<void()> FakeHostControl::SubscribeEvents(
-    std::function<void(const EventView&)> event) {
+    std::function<void(const HostEvent&)> event) {
   MutexLock lock(mutex_);
   const uint64_t id = next_subscriber_++;
   subscribers_[id] = std::move(event);

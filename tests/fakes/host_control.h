@@ -45,13 +45,13 @@ class FakeHostControl : public HostControl {
                 std::function<void(std::vector<ConfigProblem>, uint32_t services)> done) override;
   void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
-                  std::function<void(absl::StatusOr<std::vector<EventView>>)> done) override;
-  std::function<void()> SubscribeEvents(std::function<void(const EventView&)> event) override;
+                  std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
+  std::function<void()> SubscribeEvents(std::function<void(const HostEvent&)> event) override;
 
   // Makes the snapshot another one.
   void Change(const std::function<void(HostSnapshot&)>& change);
   // Adds an event and tells the subscribers; the id it got.
-  uint64_t Emit(EventView event);
+  uint64_t Emit(HostEvent event);
   // What the deployment file has wrong from now on.
   void SetProblems(std::vector<ConfigProblem> problems);
   // From now on mutations are begun and never answered.
@@ -64,20 +64,20 @@ class FakeHostControl : public HostControl {
   void Post(std::function<void()> work);
   void Run();
   void Mutate(const std::string& call, const Caller& caller, std::function<void()> work);
-  uint64_t EmitOnLoop(EventView event);
+  uint64_t EmitOnLoop(HostEvent event);
   absl::StatusOr<uint64_t> SetStopped(const Caller& caller, const std::string& name, bool stopped);
 
   mutable Mutex mutex_;
   CondVar changed_;
   std::shared_ptr<const HostSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::function<void()>> work_ ABSL_GUARDED_BY(mutex_);
-  std::vector<EventView> events_ ABSL_GUARDED_BY(mutex_);
+  std::vector<HostEvent> events_ ABSL_GUARDED_BY(mutex_);
   std::vector<ConfigProblem> problems_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> calls_ ABSL_GUARDED_BY(mutex_);
   bool hanging_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_subscriber_ ABSL_GUARDED_BY(mutex_) = 1;
-  std::map<uint64_t, std::function<void(const EventView&)>> subscribers_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::function<void(const HostEvent&)>> subscribers_ ABSL_GUARDED_BY(mutex_);
   std::thread loop_;
 };
 

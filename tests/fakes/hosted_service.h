@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/hosted_service.h"
+#include "worker/services/hosted_service.h"
 
 namespace cohost::worker {
 

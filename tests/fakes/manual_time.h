@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "supervisor/pool/timers.h"
+#include "supervisor/loop/timers.h"
 
 namespace cohost::supervisor {
 

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "base/segment.h"
+#include "base/format/segment.h"
 
 namespace cohost {
 

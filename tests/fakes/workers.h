@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "base/link_protocol.h"
-#include "base/segment.h"
-#include "base/seqpacket.h"
-#include "base/unique_fd.h"
-#include "supervisor/pool/worker_client.h"
+#include "base/format/link_protocol.h"
+#include "base/format/segment.h"
+#include "base/system/seqpacket.h"
+#include "base/system/unique_fd.h"
+#include "supervisor/pool/generation/worker_client.h"
 #include "supervisor/process/process_launcher.h"
 #include "tests/fakes/process_launcher.h"
 

@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "tests/support/http_client.h"
 #include "tests/support/http_load.h"
 #include "tests/support/process_view.h"
@@ -347,9 +347,9 @@ TEST(SocketCases, SOK_04_ASupervisorOutOfDescriptorsNeitherSpinsNorStaysSo) {
   EXPECT_GT(std::stod(metrics.substr(at + sizeof("\ncohost_accept_errors_total"))), 0);
 }
 
-// The last waiter is served first (a kernel rule, in worker/acceptor.h), so few connections at a
-// time go to few workers; nothing in placement or recycling relies on an even spread. What must
-// hold: one connection wakes one worker.
+// The last waiter is served first (a kernel rule, in worker/accept/acceptor.h), so few connections
+// at a time go to few workers; nothing in placement or recycling relies on an even spread. What
+// must hold: one connection wakes one worker.
 TEST(SocketCases, SOK_05_AConnectionWakesOneWorker) {
   constexpr int kConnections = 500;
   const auto host = TestHost::StartOrDie({GroupOf(8), {}, {}});

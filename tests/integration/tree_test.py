@@ -30,7 +30,7 @@ INCLUDES = {
     "supervisor/keeper/": {"base/", "supervisor/keeper/"},
     "supervisor/": {"base/", "proto/", "supervisor/"},
     # The format of data images is public too; the tool that builds them is a program of ours.
-    "worker/sdk/": {"worker/sdk/", "base/data_image.h"},
+    "worker/sdk/": {"worker/sdk/", "base/format/data_image.h"},
     "worker/sdk/data_image_tool.cc": {"base/"},
     "worker/": {"base/", "proto/", "worker/"},
     "deploy/": {"deploy/", "worker/sdk/"},

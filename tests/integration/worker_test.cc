@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "base/file.h"
-#include "base/seqpacket.h"
+#include "base/system/file.h"
+#include "base/system/seqpacket.h"
 #include "gtest/gtest.h"
 #include "tests/support/http_client.h"
 #include "tests/support/wait.h"

@@ -13,7 +13,7 @@
 
 #include <string>
 
-#include "base/seqpacket.h"
+#include "base/system/seqpacket.h"
 
 int main(int argc, char** argv) {
   const char* path = getenv("COHOST_TEST_SOCKET");

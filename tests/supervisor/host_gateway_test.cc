@@ -50,10 +50,10 @@ class CountingOperations final : public HostOperations {
     done(BuildSnapshot());
   }
   void ReadEvents(uint64_t, uint32_t, uint32_t,
-                  std::function<void(absl::StatusOr<std::vector<EventView>>)> done) override {
-    done(std::vector<EventView>{});
+                  std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override {
+    done(std::vector<HostEvent>{});
   }
-  uint64_t SubscribeEvents(std::function<void(const EventView&)> event) override {
+  uint64_t SubscribeEvents(std::function<void(const HostEvent&)> event) override {
     subscriber = std::move(event);
     return 7;
   }
@@ -61,7 +61,7 @@ class CountingOperations final : public HostOperations {
 
   std::atomic<uint64_t> built{0};
   uid_t last_uid = 0;
-  std::function<void(const EventView&)> subscriber;
+  std::function<void(const HostEvent&)> subscriber;
   uint64_t unsubscribed = 0;
 };
 
@@ -136,7 +136,7 @@ TEST_F(HostGatewayTest, CallsAreMadeOnTheLoopWithTheirCaller) {
 }
 
 TEST_F(HostGatewayTest, ASubscriptionEndsByItsOwnNumber) {
-  const auto unsubscribe = gateway_->SubscribeEvents([](const EventView&) {});
+  const auto unsubscribe = gateway_->SubscribeEvents([](const HostEvent&) {});
   // At once: the number is not known to this thread yet.
   unsubscribe();
   Drain();

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "base/clock.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 
 namespace cohost::testing {
 

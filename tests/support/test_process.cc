@@ -15,8 +15,8 @@
 #include <map>
 #include <set>
 
-#include "base/pidfd.h"
 #include "base/status.h"
+#include "base/system/pidfd.h"
 
 extern char** environ;
 

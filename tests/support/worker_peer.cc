@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "base/file.h"
-#include "base/seqpacket.h"
 #include "base/status.h"
+#include "base/system/file.h"
+#include "base/system/seqpacket.h"
 #include "grpcpp/create_channel_posix.h"
 
 namespace cohost::testing {

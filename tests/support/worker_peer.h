@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/link_protocol.h"
-#include "base/segment.h"
-#include "base/unique_fd.h"
+#include "base/format/link_protocol.h"
+#include "base/format/segment.h"
+#include "base/system/unique_fd.h"
 #include "proto/health.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
 #include "tests/support/temporary_folder.h"

@@ -14,7 +14,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/fakes/segment_memory.h"
-#include "worker/deadline_queue.h"
+#include "worker/loop/deadline_queue.h"
 
 namespace cohost::worker {
 namespace {

@@ -12,14 +12,14 @@
 #include <boost/system/error_code.hpp>
 
 #include "base/clock.h"
-#include "base/unique_fd.h"
-#include "worker/deadline_queue.h"
+#include "base/system/unique_fd.h"
 #include "worker/http/exchange_pool.h"
 #include "worker/http/http_exchange.h"
 #include "worker/http/http_server.h"
 #include "worker/http/read_buffer.h"
 #include "worker/http/request_body.h"
-#include "worker/service_entry.h"
+#include "worker/loop/deadline_queue.h"
+#include "worker/services/service_entry.h"
 
 namespace cohost::worker {
 

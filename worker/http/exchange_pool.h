@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "worker/http/http_exchange.h"
-#include "worker/loop_inbox.h"
-#include "worker/thread_slots.h"
+#include "worker/loop/loop_inbox.h"
+#include "worker/loop/thread_slots.h"
 
 namespace cohost::worker {
 

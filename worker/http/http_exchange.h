@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "worker/admission.h"
-#include "worker/exchange.h"
 #include "worker/http/request_head.h"
 #include "worker/http/response_head.h"
-#include "worker/loop_inbox.h"
-#include "worker/service_entry.h"
+#include "worker/loop/loop_inbox.h"
+#include "worker/services/admission.h"
+#include "worker/services/exchange.h"
+#include "worker/services/service_entry.h"
 
 namespace cohost::worker {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "absl/time/time.h"
-#include "base/unique_fd.h"
-#include "worker/deadline_queue.h"
-#include "worker/loop_inbox.h"
-#include "worker/service_entry.h"
-#include "worker/service_table.h"
+#include "base/system/unique_fd.h"
+#include "worker/loop/deadline_queue.h"
+#include "worker/loop/loop_inbox.h"
+#include "worker/services/service_entry.h"
+#include "worker/services/service_table.h"
 
 namespace boost::asio {
 class io_context;

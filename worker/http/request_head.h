@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/exchange.h"
+#include "worker/services/exchange.h"
 
 namespace cohost::worker {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "worker/exchange.h"
+#include "worker/services/exchange.h"
 
 namespace cohost::worker {
 

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "worker/native/module_threads.h"
-#include "worker/native/request_table.h"
+#include "worker/native/host/request_table.h"
+#include "worker/native/loader/module_threads.h"
 
 namespace cohost::worker::native {
 namespace {
@@ -51,8 +51,8 @@ struct Outcome {
 // Runs a life-cycle step with the thread marked as working for the service: a module that crashes
 // here is named by it.
 void RunStep(ServiceHost& host, const std::function<void()>& step) {
-  const ScopedWork work(host.runtime().slots(), host.description().row,
-                        host.runtime().parts().clock.Steady());
+  const ScopedWork work(host.parts().slots(), host.description().row,
+                        host.parts().lent.clock.Steady());
   step();
 }
 
@@ -60,7 +60,7 @@ void RunStep(ServiceHost& host, const std::function<void()>& step) {
 // report.
 absl::Status LoadAndStart(ServiceHost& host) {
   COHOST_ASSIGN_OR_RETURN(Module * module,
-                          host.runtime().modules().Load(host.description().module_path));
+                          host.parts().modules.Load(host.description().module_path));
   host.NoteProgress();
   COHOST_RETURN_IF_ERROR(host.Attach(*module));
   host.NoteProgress();
@@ -74,13 +74,13 @@ absl::Status LoadAndStart(ServiceHost& host) {
 
 }  // namespace
 
-NativeService::NativeService(NativeRuntime& runtime, std::shared_ptr<ServiceHost> host)
-    : runtime_(runtime), host_(std::move(host)) {}
+NativeService::NativeService(RuntimeParts& parts, std::shared_ptr<ServiceHost> host)
+    : parts_(parts), host_(std::move(host)) {}
 
 void NativeService::Start(std::function<void(absl::Status)> done) {
   using Report = ServiceHost::Report;
   host_->NoteProgress();
-  auto finish = [post = runtime_.parts().post_to_io, done = std::move(done)](Outcome outcome) {
+  auto finish = [post = parts_.lent.post_to_io, done = std::move(done)](Outcome outcome) {
     post([done, outcome = std::move(outcome)] { done(outcome.ToStatus()); });
   };
   host_->Expect(Report::kStarted, [host = host_, life = life_, finish](const absl::Status& status) {
@@ -145,7 +145,7 @@ void NativeService::Ended(Exchange& exchange, const CancelReason* cancelled) {
 
 void NativeService::Drain(std::function<void()> done) {
   using Report = ServiceHost::Report;
-  auto finish = [post = runtime_.parts().post_to_io, done = std::move(done)] { post(done); };
+  auto finish = [post = parts_.lent.post_to_io, done = std::move(done)] { post(done); };
   host_->Expect(Report::kDrained, [finish](const absl::Status&) { finish(); });
   const bool posted = life_.Post([host = host_] {
     if (!host->attached() || host->module().table().drain == nullptr) {
@@ -160,7 +160,7 @@ void NativeService::Drain(std::function<void()> done) {
 
 void NativeService::Stop(std::function<void()> done) {
   using Report = ServiceHost::Report;
-  auto finish = [post = runtime_.parts().post_to_io, done = std::move(done)] { post(done); };
+  auto finish = [post = parts_.lent.post_to_io, done = std::move(done)] { post(done); };
   host_->Expect(Report::kStopped, [host = host_, life = life_, finish](const absl::Status&) {
     (void)life.Post([host, finish] {
       RunStep(*host, [&] { host->Destroy(); });
@@ -200,6 +200,6 @@ HealthAnswer NativeService::Health() {
   return answer;
 }
 
-uint32_t NativeService::timers() const { return runtime_.timers().count(*host_); }
+uint32_t NativeService::timers() const { return parts_.timers->count(*host_); }
 
 }  // namespace cohost::worker::native

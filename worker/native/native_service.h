@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "worker/hosted_service.h"
+#include "worker/native/host/service_host.h"
 #include "worker/native/life_thread.h"
-#include "worker/native/service_host.h"
+#include "worker/services/hosted_service.h"
 
 namespace cohost::worker::native {
 
@@ -20,8 +20,8 @@ namespace cohost::worker::native {
 // such a call runs: it finishes by itself.
 class NativeService final : public HostedService {
  public:
-  // `runtime` outlives it.
-  NativeService(NativeRuntime& runtime, std::shared_ptr<ServiceHost> host);
+  // `parts` outlives it.
+  NativeService(RuntimeParts& parts, std::shared_ptr<ServiceHost> host);
 
   void Start(std::function<void(absl::Status)> done) override;
   SteadyTime last_progress() const override { return host_->last_progress(); }
@@ -39,7 +39,7 @@ class NativeService final : public HostedService {
 
  private:
   // Set in the constructor, never changed.
-  NativeRuntime& runtime_;
+  RuntimeParts& parts_;
   const std::shared_ptr<ServiceHost> host_;
 
   const LifeThread life_;

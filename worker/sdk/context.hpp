@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/data_image.h"
+#include "base/format/data_image.h"
 #include "worker/sdk/cohost.h"
 #include "worker/sdk/host.hpp"
 

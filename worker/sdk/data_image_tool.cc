@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cohost-image: makes a data image (base/data_image.h) of lines `key TAB value` on standard input.
-// In both, \\, \t and \n stand for a backslash, a tab and a line end; everything else is taken as
-// it is.
+// cohost-image: makes a data image (base/format/data_image.h) of lines `key TAB value` on standard
+// input. In both, \\, \t and \n stand for a backslash, a tab and a line end; everything else is
+// taken as it is.
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "base/data_image_builder.h"
-#include "base/file.h"
+#include "base/format/data_image_builder.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/file.h"
 
 namespace cohost {
 namespace {

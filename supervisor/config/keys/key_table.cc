@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "supervisor/config/nearest.h"
+#include "base/nearest.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "base/strings.h"
 #include "supervisor/config/accounts.h"
-#include "supervisor/config/nearest.h"
 #include "supervisor/config/yaml/scalar.h"
 #include "supervisor/config/yaml/text_check.h"
 

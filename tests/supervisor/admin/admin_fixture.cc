@@ -9,7 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "grpcpp/create_channel_posix.h"
 #include "tests/supervisor/admin/unix_socket.h"
 

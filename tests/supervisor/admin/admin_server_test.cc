@@ -150,7 +150,7 @@ TEST_F(AdminServerTest, Rpc01StopsWhileStreamsAreNotReadAndAnAnswerNeverComes) {
     readers.push_back(stub->WatchEvents(contexts.back().get(), watch));
     readers.back()->WaitForInitialMetadata();
   }
-  EventView event;
+  HostEvent event;
   event.message = std::string(100'000, 'x');
   for (int i = 0; i < 50; ++i) host_.Emit(event);
   grpc::Status recycled;

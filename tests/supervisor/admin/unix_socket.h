@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 
 namespace cohost::testing {
 

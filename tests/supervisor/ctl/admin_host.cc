@@ -37,7 +37,7 @@ HostSnapshot HostIn(const std::string& folder) {
 }
 
 void EmitHistory(cohost::supervisor::FakeHostControl& host) {
-  cohost::supervisor::EventView event;
+  cohost::supervisor::HostEvent event;
   event.kind = "supervisor_started";
   host.Emit(event);
   event.kind = "worker_state";

@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "gtest/gtest.h"
 #include "tests/support/temporary_folder.h"
 

@@ -16,8 +16,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/seqpacket.h"
+#include "base/system/file.h"
+#include "base/system/seqpacket.h"
 #include "gtest/gtest.h"
 #include "supervisor/keeper/child_processes.h"
 

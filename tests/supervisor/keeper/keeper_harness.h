@@ -10,7 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/process/keeper_client.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_process.h"

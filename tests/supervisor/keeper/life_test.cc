@@ -10,9 +10,9 @@
 
 #include <algorithm>
 
-#include "base/file.h"
-#include "base/pidfd.h"
-#include "base/seqpacket.h"
+#include "base/system/file.h"
+#include "base/system/pidfd.h"
+#include "base/system/seqpacket.h"
 #include "gtest/gtest.h"
 #include "supervisor/process/process_stats.h"
 #include "tests/supervisor/keeper/keeper_harness.h"

@@ -36,7 +36,7 @@ TEST(KeeperOptions, DefaultsWithoutArguments) {
 TEST(KeeperOptions, UnknownOptionNamesTheNearest) {
   EXPECT_EQ(Parse({"--port-ofset=1"}).status().message(),
             "unknown option '--port-ofset'; the nearest is --port-offset");
-  EXPECT_EQ(Parse({"-h"}).status().message(), "unknown option '-h'; the nearest is --help");
+  EXPECT_EQ(Parse({"-h"}).status().message(), "unknown option '-h'; see --help");
 }
 
 TEST(KeeperOptions, WrongValuesAreRefused) {

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/file.h"
-#include "base/pidfd.h"
+#include "base/system/file.h"
+#include "base/system/pidfd.h"
 #include "gtest/gtest.h"
 #include "tests/supervisor/keeper/keeper_harness.h"
 

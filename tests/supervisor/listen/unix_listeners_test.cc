@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "tests/supervisor/listen/socket_folder.h"
 
 namespace cohost::supervisor {

@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/supervisor/modules/module_files.h"

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/data_image_builder.h"
-#include "base/unique_fd.h"
+#include "base/format/data_image_builder.h"
+#include "base/system/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "supervisor/modules/source_index.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "supervisor/pool/sealed_memory.h"
+#include "supervisor/pool/generation/sealed_memory.h"
 
 namespace cohost::supervisor {
 namespace {

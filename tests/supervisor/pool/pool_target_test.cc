@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 
 namespace cohost::supervisor {
 namespace {

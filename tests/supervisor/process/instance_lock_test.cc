@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "gtest/gtest.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_process.h"

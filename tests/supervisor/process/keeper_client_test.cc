@@ -9,7 +9,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "base/seqpacket.h"
+#include "base/system/seqpacket.h"
 #include "gtest/gtest.h"
 #include "supervisor/keeper/protocol.h"
 

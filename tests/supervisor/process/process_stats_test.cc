@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "base/pidfd.h"
+#include "base/system/pidfd.h"
 #include "gtest/gtest.h"
 #include "tests/support/test_process.h"
 

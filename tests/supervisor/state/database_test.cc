@@ -32,7 +32,7 @@ StateSnapshot Sample() {
   return snapshot;
 }
 
-StateEvent Event(uint64_t id) {
+HostEvent Event(uint64_t id) {
   return {.id = id,
           .cause_id = id - 1,
           .time = At(static_cast<int64_t>(id) * 10),

@@ -49,16 +49,16 @@ State::Opened OpenAt(const std::string& path) {
   return State::Open(std::move(options));
 }
 
-StateEvent Event(std::string message) {
-  StateEvent event;
+HostEvent Event(std::string message) {
+  HostEvent event;
   event.kind = "worker_state";
   event.time = absl::FromUnixSeconds(1);
   event.message = std::move(message);
   return event;
 }
 
-std::vector<StateEvent> Last(State& state, size_t count) {
-  Answer<absl::StatusOr<std::vector<StateEvent>>> answer;
+std::vector<HostEvent> Last(State& state, size_t count) {
+  Answer<absl::StatusOr<std::vector<HostEvent>>> answer;
   state.ReadLastEvents(count, answer.callback());
   return *answer.Get();
 }
@@ -153,7 +153,7 @@ TEST(State, AnswersEventsThatWereAppendedBefore) {
   const uint64_t first = opened.state->AppendEvent(Event("one"));
   opened.state->AppendEvent(Event("two"));
   opened.state->AppendEvent(Event("three"));
-  Answer<absl::StatusOr<std::vector<StateEvent>>> after;
+  Answer<absl::StatusOr<std::vector<HostEvent>>> after;
   opened.state->ReadEventsAfter(first, 1, after.callback());
   const auto events = *after.Get();
   ASSERT_THAT(events, SizeIs(1));
@@ -248,7 +248,7 @@ TEST(State, Sta02KeepsWhatItKnowsWhenTheFileIsDamagedWhileRunning) {
     for (int i = 0; i < 3000; ++i) opened.state->AppendEvent(Event(std::string(300, 'm')));
     ASSERT_THAT(Last(*opened.state, 1), SizeIs(1));
     DamageEverything(folder);
-    Answer<absl::StatusOr<std::vector<StateEvent>>> events;
+    Answer<absl::StatusOr<std::vector<HostEvent>>> events;
     opened.state->ReadEventsAfter(0, 5000, events.callback());
     EXPECT_TRUE(events.Get().ok());
     Answer<absl::Status> second;

@@ -7,17 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "boost/asio/io_context.hpp"
 #include "tests/fakes/clock.h"
 #include "tests/fakes/hosted_service.h"
 #include "tests/fakes/segment_memory.h"
-#include "worker/deadline_queue.h"
-#include "worker/handler_pool.h"
 #include "worker/http/http_server.h"
-#include "worker/loop_inbox.h"
-#include "worker/service_table.h"
-#include "worker/thread_slots.h"
+#include "worker/loop/deadline_queue.h"
+#include "worker/loop/handler_pool.h"
+#include "worker/loop/loop_inbox.h"
+#include "worker/loop/thread_slots.h"
+#include "worker/services/service_table.h"
 
 namespace cohost::worker {
 

@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/format/segment.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "base/segment.h"
-#include "base/unique_fd.h"
+#include "base/system/unique_fd.h"
 #include "tests/fakes/exchange.h"
 #include "tests/fakes/segment_memory.h"
-#include "worker/handler_pool.h"
-#include "worker/hosted_service.h"
+#include "worker/loop/handler_pool.h"
+#include "worker/loop/thread_slots.h"
 #include "worker/native/native_runtime.h"
-#include "worker/thread_slots.h"
+#include "worker/services/hosted_service.h"
 
 namespace cohost::worker::native {
 

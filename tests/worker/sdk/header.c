@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The public C headers by themselves, as C99 and pedantically. */
-#include "base/data_image.h"
+#include "base/format/data_image.h"
 #include "worker/sdk/cohost.h"
 
 /* Sizes that no later version may change: the tables only grow at their ends. */

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/admin/stream/valid_utf8.h"
+
+#include "gtest/gtest.h"
+
+namespace cohost::supervisor {
+namespace {
+
+constexpr const char* kMark = "\xef\xbf\xbd";
+
+TEST(ValidUtf8, LeavesWellFormedTextAlone) {
+  for (const char* text : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                           "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(ValidUtf8(text), text);
+  }
+}
+
+TEST(ValidUtf8, MarksEachByteThatIsNoPartOfIt) {
+  EXPECT_EQ(ValidUtf8("a\xff"
+                      "b"),
+            std::string("a") + kMark + "b");
+  EXPECT_EQ(ValidUtf8("\xc0\xaf"), std::string(kMark) + kMark) << "overlong";
+  EXPECT_EQ(ValidUtf8("\xe0\x80\xaf").size(), 9u) << "overlong";
+  EXPECT_EQ(ValidUtf8("\xed\xa0\x80").size(), 9u) << "surrogate";
+  EXPECT_EQ(ValidUtf8("\xf4\x90\x80\x80").size(), 12u) << "above U+10FFFF";
+  EXPECT_EQ(ValidUtf8("\xe2\x82"), std::string(kMark) + kMark) << "cut";
+}
+
+}  // namespace
+}  // namespace cohost::supervisor

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/pool/generation/worker_messages.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <limits>
+
+#include "base/system/unique_fd.h"
+
+namespace cohost::supervisor {
+namespace {
+
+TEST(WorkerMessages, AnAssignmentCarriesTheWholeService) {
+  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ServiceTarget service;
+  service.id = 7;
+  service.revision = 9;
+  service.name = "catalog";
+  service.module_path = "/store/x.so";
+  service.data_images = {{"words", "/store/words"}};
+  service.settings = {{"db:password", "secret"}, {"hosts:0", "a"}};
+  service.limits.concurrency = 3;
+  service.limits.request_timeout = absl::Milliseconds(1500);
+  service.limits.memory = MiB(32);
+  service.health.path = "/healthz";
+  service.warmup = {"/", "/items/1"};
+  service.listeners = {{"http://127.0.0.1:8101", listener.get()}};
+  service.access_log = true;
+  service.data_folder = "/data/catalog";
+  const worker::v1::AssignRequest request = *ToAssignRequest(service, absl::Seconds(60));
+  EXPECT_EQ(request.service_id(), 7);
+  EXPECT_EQ(request.revision(), 9);
+  EXPECT_EQ(request.name(), "catalog");
+  EXPECT_EQ(request.runtime(), v1::RUNTIME_NATIVE);
+  EXPECT_EQ(request.module_path(), "/store/x.so");
+  EXPECT_EQ(request.data_images().at("words"), "/store/words");
+  ASSERT_EQ(request.settings_size(), 2);
+  EXPECT_EQ(request.settings(1).key(), "hosts:0");
+  EXPECT_EQ(request.limits().concurrency(), 3);
+  EXPECT_EQ(request.limits().request_timeout().seconds(), 1);
+  EXPECT_EQ(request.limits().request_timeout().nanos(), 500'000'000);
+  EXPECT_EQ(request.memory_bytes(), MiB(32).count);
+  EXPECT_EQ(request.health_path(), "/healthz");
+  EXPECT_EQ(request.warmup(1), "/items/1");
+  ASSERT_EQ(request.endpoints_size(), 1);
+  EXPECT_EQ(request.endpoints(0).listener_token(), *ListenerToken(listener.get()));
+  EXPECT_EQ(request.endpoints(0).address(), "http://127.0.0.1:8101");
+  EXPECT_EQ(request.start_timeout().seconds(), 60);
+  EXPECT_TRUE(request.access_log());
+  EXPECT_EQ(request.data_folder(), "/data/catalog");
+}
+
+TEST(WorkerMessages, AServiceWithoutItsListenerCannotBeAssigned) {
+  ServiceTarget service;
+  service.listeners = {{"http://127.0.0.1:8101", -1}};
+  EXPECT_FALSE(ToAssignRequest(service, absl::Seconds(1)).ok());
+}
+
+TEST(WorkerMessages, AnAnswerIsReadyOrFailedOrNone) {
+  worker::v1::AssignResponse response;
+  response.set_service_id(7);
+  response.set_row(3);
+  response.set_state(v1::SERVICE_STATE_READY);
+  EXPECT_TRUE(FromAssignResponse(response)->ready);
+  response.set_state(v1::SERVICE_STATE_FAILED);
+  response.set_reason(std::string(100'000, 'x'));
+  const AssignOutcome outcome = *FromAssignResponse(response);
+  EXPECT_FALSE(outcome.ready);
+  EXPECT_EQ(outcome.row, 3);
+  EXPECT_LE(outcome.reason.size(), 500u);
+  response.set_state(v1::SERVICE_STATE_LOADING);
+  EXPECT_TRUE(absl::IsInvalidArgument(FromAssignResponse(response).status()));
+}
+
+TEST(WorkerMessages, StatisticsBeyondTheLimitsAreDroppedAndCounted) {
+  worker::v1::StatisticsBatch batch;
+  worker::v1::ServiceStatistics& service = *batch.add_services();
+  service.set_service_id(5);
+  service.set_metrics_dropped(1);
+  for (const char* name : {"good", "Bad", "", "1bad", "ba\"d"}) {
+    service.add_metrics()->set_name(name);
+  }
+  service.add_metrics()->set_name("infinite");
+  service.mutable_metrics(5)->set_value(std::numeric_limits<double>::infinity());
+  for (int i = 0; i < 20; ++i) service.add_metrics()->set_name("m" + std::to_string(i));
+  const WorkerGauges gauges = FromStatistics(batch);
+  ASSERT_EQ(gauges.services.size(), 1u);
+  EXPECT_EQ(gauges.services[0].metrics.size(), kMaxModuleMetrics);
+  EXPECT_EQ(gauges.services[0].metrics[0].name, "good");
+  EXPECT_EQ(gauges.services[0].metrics_dropped, 1u + 5 + 5);
+  EXPECT_FALSE(gauges.pool_queue_age.has_value());
+}
+
+}  // namespace
+}  // namespace cohost::supervisor
