@@ -95,6 +95,7 @@ Supervisor::Supervisor(SupervisorOptions options)
       loop_(1),
       timers_(loop_),
       clients_(loop_),
+      endpoints_timer_(timers_),
       sample_timer_(timers_),
       settle_timer_(timers_) {}
 
@@ -109,8 +110,10 @@ Supervisor::~Supervisor() {
 int Supervisor::Run() {
   if (const int exit_code = Start(); exit_code != 0) return exit_code;
   loop_.run();
-  if (absl::Status stopped = admin_->Stop(kAdminStopLimit); !stopped.ok()) {
-    log_.Warning("the admin server did not stop", {{"text", AsStd(stopped.message())}});
+  if (admin_ != nullptr) {
+    if (absl::Status stopped = admin_->Stop(kAdminStopLimit); !stopped.ok()) {
+      log_.Warning("the admin server did not stop", {{"text", AsStd(stopped.message())}});
+    }
   }
   if (absl::Status closed = state_->Close(kStateCloseLimit); !closed.ok()) {
     log_.Warning("the state was not written whole", {{"text", AsStd(closed.message())}});
@@ -131,7 +134,8 @@ int Supervisor::Start() {
   if (const int code = TakeLock(); code != 0) return code;
   if (const int code = OpenState(); code != 0) return code;
   if (const int code = Deploy(*std::move(deployment)); code != 0) return code;
-  if (const int code = OpenEndpoints(); code != 0) return code;
+  sampler_ = std::make_unique<ProcessSampler>();
+  gateway_ = std::make_unique<HostGateway>(loop_, SystemClock(), *this);
   keeper_->OnShutdown([this] { BeginShutdown(); });
   keeper_->OnReload([this] { ReloadFromSignal(); });
   keeper_->OnDisconnect([this](const absl::Status& status) {
@@ -147,7 +151,12 @@ int Supervisor::Start() {
   events_->Record(std::move(event));
   RefreshModules();
   StartSampling(kFirstSample);
-  boost::asio::post(loop_, [this] { ReportReadyOnce(); });
+  // After the pool's own first turn: the workers start meanwhile.
+  endpoints_timer_.Start(absl::ZeroDuration(), [this] {
+    exit_code_ = OpenEndpoints();
+    if (exit_code_ == 0) return ReportReadyOnce();
+    loop_.stop();
+  });
   return 0;
 }
 
@@ -275,8 +284,6 @@ const Listener* Supervisor::FindListener(const Address& address, const char* nam
 }
 
 int Supervisor::OpenEndpoints() {
-  sampler_ = std::make_unique<ProcessSampler>();
-  gateway_ = std::make_unique<HostGateway>(loop_, SystemClock(), *this);
   absl::StatusOr<UniqueFd> admin = Duplicate(*FindListener(host_.admin, kAdminListener));
   if (!admin.ok()) return Complain(2, admin.status());
   AdminServerOptions admin_options;
@@ -324,7 +331,7 @@ void Supervisor::ReloadFromSignal() {
 }
 
 void Supervisor::ReportReadyOnce() {
-  if (ready_reported_ || !pool_->settled()) return;
+  if (ready_reported_ || admin_ == nullptr || !pool_->settled()) return;
   ready_reported_ = true;
   if (!ready_after_) {
     ready_after_ = SystemClock().Steady() - SteadyTime{inheritance_.keeper_start_ns};

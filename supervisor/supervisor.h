@@ -127,6 +127,7 @@ class Supervisor final : public PoolObserver, public HostOperations {
   std::unique_ptr<HostGateway> gateway_;
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<MetricsServer> metrics_;
+  Timer endpoints_timer_;
   Timer sample_timer_;
   Timer settle_timer_;
   // Since the keeper's start, once every service was ready or failed.

@@ -108,6 +108,9 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
 }
 
 absl::Status MakeFolders(const std::string& path, mode_t mode) {
+  // Mostly only the last one is missing, or none.
+  const absl::Status made = MakeFolder(path, mode);
+  if (!absl::IsNotFound(made)) return made;
   for (size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
     COHOST_RETURN_IF_ERROR(MakeFolder(path.substr(0, slash), mode));

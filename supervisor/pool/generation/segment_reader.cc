@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/pool/generation/segment_reader.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -98,13 +99,19 @@ absl::StatusOr<std::pair<UniqueFd, std::unique_ptr<SegmentReader>>> SegmentReade
   COHOST_ASSIGN_OR_RETURN(void* writable, Map(memory.get(), PROT_READ | PROT_WRITE));
   InitializeSegment(*static_cast<Segment*>(writable), generation);
   munmap(writable, sizeof(Segment));
-  UniqueFd copy(dup(memory.get()));
-  if (!copy.valid()) return ErrnoStatus(errno, "dup", "segment");
-  COHOST_ASSIGN_OR_RETURN(std::unique_ptr<SegmentReader> reader, Open(std::move(copy)));
+  UniqueFd copy(fcntl(memory.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return ErrnoStatus(errno, "fcntl(F_DUPFD_CLOEXEC)", "segment");
+  COHOST_ASSIGN_OR_RETURN(std::unique_ptr<SegmentReader> reader, MapChecked(std::move(copy)));
   return std::make_pair(std::move(memory), std::move(reader));
 }
 
 absl::StatusOr<std::unique_ptr<SegmentReader>> SegmentReader::Open(UniqueFd segment) {
+  COHOST_ASSIGN_OR_RETURN(std::unique_ptr<SegmentReader> reader, MapChecked(std::move(segment)));
+  COHOST_RETURN_IF_ERROR(reader->FindRows());
+  return reader;
+}
+
+absl::StatusOr<std::unique_ptr<SegmentReader>> SegmentReader::MapChecked(UniqueFd segment) {
   COHOST_ASSIGN_OR_RETURN(const size_t size, SealedMemorySize(segment.get()));
   if (size != sizeof(Segment)) {
     return absl::InvalidArgumentError(absl::StrCat("a segment of ", size, " bytes"));
@@ -115,7 +122,6 @@ absl::StatusOr<std::unique_ptr<SegmentReader>> SegmentReader::Open(UniqueFd segm
   if (!IsReadableSegment(*mapped)) {
     return absl::InvalidArgumentError("the segment's header is not of this version");
   }
-  COHOST_RETURN_IF_ERROR(reader->FindRows());
   return reader;
 }
 

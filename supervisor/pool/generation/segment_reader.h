@@ -78,6 +78,8 @@ class SegmentReader {
   };
 
   SegmentReader(UniqueFd segment, const Segment* mapped);
+  // Open, without looking for rows in use.
+  static absl::StatusOr<std::unique_ptr<SegmentReader>> MapChecked(UniqueFd segment);
   absl::Status FindRows();
   const ServiceTotals& Read(uint32_t number, Row& row);
   void Fault(std::string what);
