@@ -95,8 +95,10 @@ void Connection::OnReadFailed(const boost::system::error_code& error) {
   }
   end_of_input_ = true;
   const bool half_closed = error == asio::error::eof;
-  // A client that has sent all of its request may close its half and still wait for the answer.
-  if (half_closed && phase_ == Phase::kRequest && body_.complete()) return;
+  // A client that has sent all of its request may close its half and still wait for the answer. A
+  // probe closes all: what it gave up must not keep a place in the service.
+  const bool may_wait = arrival_ != Arrival::kInternal;
+  if (half_closed && may_wait && phase_ == Phase::kRequest && body_.complete()) return;
   if (half_closed && phase_ == Phase::kLinger && writing_) return;
   Abandon(CancelReason::kClientGone);
   Close();

@@ -50,6 +50,7 @@ void InternalExchange::Fail(int32_t status, CancelReason reason) {
     result_ = {};
     result_.status = status;
   }
+  if (reason == CancelReason::kRequestTimeout) CountLimit(LimitHit::kRequestTimeout);
   End(&reason);
 }
 
@@ -65,6 +66,7 @@ void InternalExchange::OnRefused() {
     // As a client over HTTP would get it.
     result_.http_status = 503;
   }
+  CountLimit(LimitHit::kQueueFull);
   // From the loop: this is called inside Begin.
   boost::asio::post(io_, [self = Self()] { self->End(nullptr); });
 }
@@ -177,6 +179,10 @@ void InternalExchange::End(const CancelReason* cancelled) {
     entry_->admission().End(*this, cancelled);
   }
   ended(std::move(result));
+}
+
+void InternalExchange::CountLimit(LimitHit hit) {
+  if (entry_ != nullptr) Add(entry_->counters().limit_hits[static_cast<size_t>(hit)], 1);
 }
 
 void InternalExchange::Count(const native::CallResult& result) {

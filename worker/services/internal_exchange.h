@@ -69,6 +69,7 @@ class InternalExchange final : public AdmittedExchange, public native::PendingCa
   void Complete(int32_t status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(const CancelReason* cancelled);
   void Count(const native::CallResult& result);
+  void CountLimit(LimitHit hit);
   std::shared_ptr<InternalExchange> Self();
 
   // Set in the constructor, never changed.
