@@ -23,6 +23,9 @@ constexpr uint64_t kReservedIds = 10'000;
 constexpr uint64_t kReserveBelow = 5'000;
 // Deleting old events in small portions keeps each transaction short.
 constexpr size_t kTrimEvery = 1'000;
+// Events alone wait so long for others, to be written together: a start and a recycle make hundreds
+// in a moment. What has to be durable, or is asked for, does not wait.
+constexpr std::chrono::milliseconds kGatherTime(100);
 
 absl::Status Closed() { return absl::CancelledError("the state is closed"); }
 
@@ -83,7 +86,7 @@ uint64_t StateWriter::Append(HostEvent event) {
   }
   ++queued_events_;
   queue_.push_back(std::move(event));
-  changed_.NotifyAll();
+  if (queue_.size() == 1 || queued_events_ == options_.max_queued_events / 2) changed_.NotifyAll();
   return id;
 }
 
@@ -95,6 +98,10 @@ uint64_t StateWriter::dropped_events() const {
 StateWriter::Batch StateWriter::NextBatch() {
   MutexLock lock(mutex_);
   while (queue_.empty() && !closing_) changed_.Wait(mutex_);
+  const auto gathered = std::chrono::steady_clock::now() + kGatherTime;
+  while (queued_calls_ == 0 && !closing_ && queued_events_ < options_.max_queued_events / 2) {
+    if (!changed_.WaitUntil(mutex_, gathered)) break;
+  }
   Batch batch;
   batch.tasks = std::exchange(queue_, {});
   batch.dropped = std::exchange(dropped_untold_, 0);
