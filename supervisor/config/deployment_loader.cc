@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/config/deployment_loader.h"
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "supervisor/config/config_files.h"
@@ -28,6 +33,18 @@ std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+struct IncludedFile {
+  std::string path;
+  std::string text;
+  ConfigErrors errors;
+  std::optional<YamlNode> root;  // nothing when there are errors
+};
+
+void ParseFile(IncludedFile& file, const YamlLimits& limits) {
+  YamlNode root = ParseYaml(file.text, file.path, limits, file.errors);
+  if (file.errors.empty()) file.root = std::move(root);
 }
 
 // One load, from the first file to the result.
@@ -81,6 +98,23 @@ class Load {
     return std::nullopt;
   }
 
+  // Parsing takes most of the time of a load, and no file needs another's tree.
+  void ParseAll(std::vector<IncludedFile>& files) {
+    std::atomic<size_t> next = 0;
+    const auto parse = [&] {
+      for (size_t i = next++; i < files.size(); i = next++) ParseFile(files[i], limits_);
+    };
+    const size_t threads = std::min<size_t>(files.size(), std::thread::hardware_concurrency());
+    std::vector<std::thread> others;
+    try {
+      for (size_t i = 1; i < threads; ++i) others.emplace_back(parse);
+    } catch (const std::system_error&) {
+      // No more threads to be had: those that there are do all of it.
+    }
+    parse();
+    for (std::thread& other : others) other.join();
+  }
+
   void ReadMain(std::string_view text, const std::string& path) {
     const std::optional<YamlNode> root = Parse(text, path);
     if (!root.has_value()) return;
@@ -88,6 +122,7 @@ class Load {
     const SourceFile file = Source(path);
     ReadDeploymentFile(*root, file, context_, draft_);
     included_.emplace(RealPath(path), Place{path, 1, 1, ""});
+    std::vector<IncludedFile> files;
     for (const DeploymentDraft::Include& include : draft_.includes) {
       absl::StatusOr<std::vector<std::string>> found =
           ExpandInclude(FolderOf(path), include.pattern);
@@ -95,25 +130,32 @@ class Load {
         Fail(include.place, std::string(found.status().message()));
         continue;
       }
-      for (const std::string& each : *found) ReadIncluded(each, include.place);
+      for (const std::string& each : *found) Include(each, include.place, files);
+    }
+    ParseAll(files);
+    for (IncludedFile& file : files) {
+      if (!file.root.has_value()) {
+        for (ConfigError& error : file.errors.Take()) errors_.Add(std::move(error));
+        complete_ = false;
+        continue;
+      }
+      ReadIncludedFile(*file.root, Source(file.path), context_, draft_);
     }
   }
 
-  void ReadIncluded(const std::string& path, const Place& place) {
+  // Reads the file; with its text it joins `files`.
+  void Include(const std::string& path, const Place& place, std::vector<IncludedFile>& files) {
     const auto [first, added] = included_.emplace(RealPath(path), place);
     if (!added) {
       Fail(place, absl::StrCat("'", path, "' is part of the deployment already, since ",
                                first->second.file, ":", first->second.line));
       return;
     }
-    const std::optional<std::string> text = Read(path, &place);
-    const std::optional<YamlNode> root = text.has_value() ? Parse(*text, path) : std::nullopt;
-    if (!root.has_value()) {
+    if (std::optional<std::string> text = Read(path, &place)) {
+      files.push_back({path, *std::move(text), {}, std::nullopt});
+    } else {
       complete_ = false;
-      return;
     }
-    const SourceFile file = Source(path);
-    ReadIncludedFile(*root, file, context_, draft_);
   }
 
   static std::string RealPath(const std::string& path) {
