@@ -151,11 +151,18 @@ int Supervisor::Start() {
   events_->Record(std::move(event));
   RefreshModules();
   StartSampling(kFirstSample);
-  // After the pool's own first turn: the workers start meanwhile.
+  // After the pool's own first turn. The keeper answers in order: with the answer to this it has
+  // been asked to start the workers, which it does while the endpoints open.
   endpoints_timer_.Start(absl::ZeroDuration(), [this] {
-    exit_code_ = OpenEndpoints();
-    if (exit_code_ == 0) return ReportReadyOnce();
-    loop_.stop();
+    keeper_->Hold(kStateEntry, host_.state_dir, {}, [this](const absl::Status& held) {
+      if (!held.ok()) {
+        log_.Warning("the keeper does not hold the state's place",
+                     {{"text", AsStd(held.message())}});
+      }
+      exit_code_ = OpenEndpoints();
+      if (exit_code_ == 0) return ReportReadyOnce();
+      loop_.stop();
+    });
   });
   return 0;
 }
@@ -224,10 +231,6 @@ int Supervisor::TakeLock() {
 
 int Supervisor::OpenState() {
   if (state_ != nullptr) return 0;
-  keeper_->Hold(kStateEntry, host_.state_dir, {}, [this](const absl::Status& held) {
-    if (held.ok()) return;
-    log_.Warning("the keeper does not hold the state's place", {{"text", AsStd(held.message())}});
-  });
   State::Options options;
   options.path = host_.state_dir + "/state.db";
   options.notice = [this](const std::string& text) {
