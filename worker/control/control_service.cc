@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -90,9 +91,22 @@ class StatisticsCall final : public grpc::ServerWriteReactor<v1::StatisticsBatch
  private:
   void Next() {
     if (cancelled_) return;
-    batch_ = handler_.Statistics();
+    v1::StatisticsBatch batch = handler_.Statistics();
+    if (!IsNews(batch)) return timer_->Start(UntilNext(), [this] { Next(); });
+    batch_ = std::move(batch);
     writing_ = true;
     StartWrite(&batch_);
+  }
+
+  // Whether something else than the time has changed since the last batch.
+  bool IsNews(v1::StatisticsBatch& batch) {
+    const google::protobuf::Timestamp time = batch.time();
+    batch.clear_time();
+    std::string content = batch.SerializeAsString();
+    *batch.mutable_time() = time;
+    if (content == sent_content_) return false;
+    sent_content_ = std::move(content);
+    return true;
   }
 
   // The interval, ended at the beginning of a tenth of it, which all workers of the machine have in
@@ -114,6 +128,7 @@ class StatisticsCall final : public grpc::ServerWriteReactor<v1::StatisticsBatch
   // I/O thread only.
   std::unique_ptr<LoopTimer> timer_;
   v1::StatisticsBatch batch_;
+  std::optional<std::string> sent_content_;  // of batch_, but for its time
   bool writing_ = false;
   bool cancelled_ = false;
   bool finished_ = false;
