@@ -16,6 +16,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/synchronization/mutex.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "supervisor/capabilities.h"
@@ -67,6 +68,8 @@ void TuneAllocator() {
 
 int Main(int argc, char** argv) {
   TuneAllocator();
+  // gRPC's locks; Debian's Abseil looks for cycles in their order at every one of them.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   SupervisorOptions options;
   options.version = kVersion;
   std::string file = "/etc/cohost/cohost.yaml";

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <initializer_list>
 
+#include "absl/synchronization/mutex.h"
 #include "base/format/link_protocol.h"
 #include "base/status.h"
 
@@ -51,6 +52,8 @@ absl::Status SetCloseOnExec(int fd, const char* name) {
 
 absl::StatusOr<UniqueFd> SetUpProcess() {
   TuneAllocator();
+  // gRPC's locks; Debian's Abseil looks for cycles in their order at every one of them.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   COHOST_RETURN_IF_ERROR(SetCloseOnExec(kLinkDescriptor, "link"));
   COHOST_RETURN_IF_ERROR(SetCloseOnExec(kSegmentDescriptor, "segment"));
   const sigset_t signals = LoopSignals();
