@@ -42,7 +42,9 @@ class HeldControlHandler final : public ControlHandler {
   }
   v1::StatisticsBatch Statistics() override {
     v1::StatisticsBatch batch;
-    batch.set_pool_threads(++batches);
+    const uint32_t number = ++batches;
+    batch.mutable_time()->set_seconds(number);
+    batch.set_pool_threads(calm ? 1 : number);
     if (batch_bytes > 0) {
       batch.add_services()->add_metrics()->set_name(std::string(batch_bytes, 'x'));
     }
@@ -57,6 +59,7 @@ class HeldControlHandler final : public ControlHandler {
   std::vector<std::function<void(absl::StatusOr<v1::RemoveResponse>)>> removes;
   std::vector<std::function<void(v1::ProbeResponse)>> probes;
   size_t batch_bytes = 0;
+  std::atomic<bool> calm{false};  // batches differ in their time alone
   std::atomic<uint32_t> batches{0};
   std::atomic<uint32_t> assign_count{0};
   std::atomic<uint32_t> remove_count{0};

@@ -133,6 +133,24 @@ TEST_F(ControlServiceTest, ASlowReaderOfStatisticsGetsFewerBatchesAndNoQueue) {
   EXPECT_TRUE(IsAlive());
 }
 
+TEST_F(ControlServiceTest, ABatchInWhichOnlyTheTimeIsNewIsNotSent) {
+  parts_.handler.calm = true;
+  const auto context = Context();
+  v1::StatisticsRequest request;
+  request.mutable_interval()->set_nanos(100'000'000);
+  const auto stream = stub_->Statistics(context.get(), request);
+  v1::StatisticsBatch batch;
+  ASSERT_TRUE(stream->Read(&batch));
+  EXPECT_EQ(batch.time().seconds(), 1);
+  ASSERT_TRUE(Eventually([this] { return parts_.handler.batches >= 3; }));
+  parts_.handler.calm = false;
+  ASSERT_TRUE(stream->Read(&batch));
+  EXPECT_GE(batch.time().seconds(), 3);
+  EXPECT_EQ(batch.pool_threads(), batch.time().seconds());
+  context->TryCancel();
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
 TEST_F(ControlServiceTest, StatisticsEndWithTheirReader) {
   v1::StatisticsRequest request;
   request.mutable_interval()->set_nanos(100'000'000);
@@ -163,7 +181,9 @@ TEST_F(ControlServiceTest, AnIntervalThatIsNegativeOrHugeIsTaken) {
     const auto stream = stub_->Statistics(context.get(), request);
     v1::StatisticsBatch batch;
     ASSERT_TRUE(stream->Read(&batch)) << seconds;
-    if (seconds < 0) EXPECT_TRUE(stream->Read(&batch));
+    if (seconds < 0) {
+      EXPECT_TRUE(stream->Read(&batch));
+    }
     context->TryCancel();
     EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
