@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/valid_utf8.h"
 #include "worker/control/assign_request.h"
 #include "worker/control/proto_time.h"
 #include "worker/loop/countdown.h"
@@ -128,7 +129,8 @@ void Roster::Settle(Record& record, const absl::Status& status, bool disposable)
   response.set_revision(record.entry->revision());
   response.set_state(status.ok() ? cohost::v1::SERVICE_STATE_READY
                                  : cohost::v1::SERVICE_STATE_FAILED);
-  response.set_reason(std::string(status.message()));
+  // What a module says may be no UTF-8, and then nobody could read the whole message.
+  response.set_reason(ValidUtf8(AsStd(status.message())));
   response.set_row(record.entry->row_index());
   response.set_warmup_requests(record.load->warmup_requests());
   ToProto(parts_.clock.Steady() - record.begin, *response.mutable_load_time());
@@ -235,7 +237,7 @@ void Roster::Probe(const v1::ProbeRequest& request, std::function<void(v1::Probe
     prober_.Probe(*record.entry, record.health_path, limit,
                   [response, health, ended = countdown.Expect()](const ProbeResult& result) {
                     health->set_healthy(result.status.ok());
-                    health->set_reason(std::string(result.status.message()));
+                    health->set_reason(ValidUtf8(AsStd(result.status.message())));
                     ToProto(result.latency, *health->mutable_latency());
                     ended();
                   });

@@ -8,14 +8,24 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "absl/time/time.h"
 #include "base/format/segment.h"
+#include "base/strings.h"
+#include "base/valid_utf8.h"
 
 namespace cohost::supervisor {
 namespace {
 
 using admin::v1::Memory;
+
+// A message with one text that is no UTF-8 is refused whole by its reader, and what comes from
+// modules, files and the kernel can hold anything.
+std::string Text(std::string_view text) { return ValidUtf8(text); }
+
+// Length of `c` in the header that carries a status: all but printable ASCII is %XX there.
+size_t LengthInHeader(char c) { return c < 0x20 || c > 0x7e || c == '%' ? 3 : 1; }
 
 void Set(google::protobuf::Timestamp* message, absl::Time time) {
   const int64_t nanoseconds = absl::ToUnixNanos(time);
@@ -155,7 +165,7 @@ admin::v1::Status StatusMessage(const HostSnapshot& snapshot, const std::string&
   status.set_hostname(HostName());
   Set(status.mutable_started(), snapshot.started);
   status.set_revision(snapshot.revision);
-  status.set_deployment_file(snapshot.deployment_file);
+  status.set_deployment_file(Text(snapshot.deployment_file));
   CountServices(snapshot, status);
   status.set_groups(static_cast<uint32_t>(snapshot.groups.size()));
   CountWorkers(snapshot, status);
@@ -163,7 +173,7 @@ admin::v1::Status StatusMessage(const HostSnapshot& snapshot, const std::string&
   status.set_pss_bytes(memory.pss_bytes());
   status.set_private_bytes(memory.private_bytes());
   status.set_healthy(IsHealthy(snapshot));
-  for (const std::string& remark : snapshot.remarks) status.add_remarks(remark);
+  for (const std::string& remark : snapshot.remarks) status.add_remarks(Text(remark));
   status.set_keeper_pid(static_cast<uint32_t>(snapshot.keeper_pid));
   status.set_supervisor_pid(static_cast<uint32_t>(snapshot.supervisor_pid));
   status.set_supervisor_restarts(snapshot.supervisor_restarts);
@@ -179,7 +189,7 @@ admin::v1::Service ServiceMessage(const ServiceView& view) {
   service.set_load_class(LoadClassValue(view.load_class));
   service.set_group(view.group);
   service.set_state(StateValue(view.status));
-  service.set_reason(view.reason);
+  service.set_reason(Text(view.reason));
   for (const std::string& address : view.addresses) service.add_addresses(address);
   service.set_module_path(view.module_path);
   service.set_module_hash(view.module_hash);
@@ -244,7 +254,7 @@ admin::v1::Worker WorkerMessage(const WorkerView& view) {
   for (uint64_t count : view.restarts) restarts += count;
   worker.set_restarts(static_cast<uint32_t>(restarts));
   worker.set_last_reason(ReasonValue(view.last_reason));
-  worker.set_last_exit(view.last_exit);
+  worker.set_last_exit(Text(view.last_exit));
   if (view.next_attempt) Set(worker.mutable_next_attempt(), *view.next_attempt);
   if (view.ready_after) Set(worker.mutable_ready_after(), *view.ready_after);
   worker.set_log_file(view.log_file);
@@ -256,7 +266,7 @@ admin::v1::Module ModuleMessage(const ModuleView& view) {
   module.set_hash(view.hash);
   module.set_path(view.path);
   module.set_size_bytes(view.size.count);
-  module.set_source_path(view.source_path);
+  module.set_source_path(Text(view.source_path));
   for (const std::string& service : view.services) module.add_services(service);
   module.set_kind(view.is_data_image ? "data image" : "module");
   return module;
@@ -299,11 +309,11 @@ admin::v1::PlanResponse PlanMessage(const PlanOutcome& outcome) {
 
 admin::v1::ConfigProblem ProblemMessage(const ConfigProblem& problem) {
   admin::v1::ConfigProblem message;
-  message.set_file(problem.file);
+  message.set_file(Text(problem.file));
   message.set_line(problem.line);
   message.set_column(problem.column);
-  message.set_key_path(problem.key_path);
-  message.set_message(problem.message);
+  message.set_key_path(Text(problem.key_path));
+  message.set_message(Text(problem.message));
   return message;
 }
 
@@ -323,7 +333,7 @@ admin::v1::ReloadResponse ReloadMessage(const ReloadOutcome& outcome) {
 admin::v1::RecycleResponse RecycleMessage(const RecycleOutcome& outcome) {
   admin::v1::RecycleResponse response;
   for (const std::string& slot : outcome.recycled) response.add_recycled(slot);
-  for (const std::string& slot : outcome.failed) response.add_failed(slot);
+  for (const std::string& slot : outcome.failed) response.add_failed(Text(slot));
   return response;
 }
 
@@ -339,16 +349,23 @@ admin::v1::Event EventMessage(const HostEvent& view) {
   event.set_service(view.service);
   event.set_from(view.from);
   event.set_to(view.to);
-  event.set_message(view.message);
+  event.set_message(Text(view.message));
   if (view.uid) event.set_uid(*view.uid);
   return event;
 }
 
 grpc::Status GrpcStatus(const absl::Status& status) {
   constexpr size_t kLongestText = 4096;
-  const std::string text(status.message());
+  const std::string text = Text(AsStd(status.message()));
+  size_t end = 0;
+  for (size_t length = 0; end < text.size(); ++end) {
+    length += LengthInHeader(text[end]);
+    if (length > kLongestText) break;
+  }
+  // Not in the middle of a character.
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   // The codes of both are the same numbers.
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), text.substr(0, kLongestText));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), text.substr(0, end));
 }
 
 }  // namespace cohost::supervisor

@@ -38,6 +38,9 @@ absl::StatusOr<bool> LookUp(std::string_view what, std::vector<char>& buffer, En
   return absl::ResourceExhaustedError("account entry larger than 1 MiB");
 }
 
+// The C library would take what is in front of a NUL for the name.
+bool IsWhole(const std::string& name) { return name.find('\0') == std::string::npos; }
+
 struct NamedUser {
   std::string name;
   User user;
@@ -65,7 +68,8 @@ absl::StatusOr<User> FindUser(const std::string& name) {
       LookUp(name, buffer, entry, [&](passwd* out, char* data, size_t size, passwd** result) {
         return getpwnam_r(name.c_str(), out, data, size, result);
       }));
-  if (!found) return absl::NotFoundError(absl::StrCat("no user '", name, "' on this machine"));
+  if (!found || !IsWhole(name))
+    return absl::NotFoundError(absl::StrCat("no user '", name, "' on this machine"));
   return User{entry.pw_uid, entry.pw_gid};
 }
 
@@ -77,7 +81,7 @@ absl::StatusOr<gid_t> FindUserGroup(const std::string& name) {
       LookUp(name, buffer, entry, [&](group* out, char* data, size_t size, group** result) {
         return getgrnam_r(name.c_str(), out, data, size, result);
       }));
-  if (!found) {
+  if (!found || !IsWhole(name)) {
     return absl::NotFoundError(absl::StrCat("no group of users '", name, "' on this machine"));
   }
   return entry.gr_gid;

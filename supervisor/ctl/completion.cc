@@ -9,12 +9,12 @@ namespace cohost::supervisor {
 namespace {
 
 // Names are the first column of the tables, which end at an empty line. A host that does not run
-// completes nothing.
+// completes nothing. What is no name is left out: compgen -W would run a $(...) in it.
 constexpr const char* kBash =
     R"script(# bash completion of cohostctl: source <(cohostctl completion bash)
 _cohostctl_names() {
   local list
-  for list in "$@"; do cohostctl --timeout 1s "$list" 2>/dev/null | awk '!NF { exit } NR > 1 { print $1 }'; done
+  for list in "$@"; do cohostctl --timeout 1s "$list" 2>/dev/null | awk '!NF { exit } NR > 1 && $1 ~ "^[A-Za-z0-9_./-]+$" { print $1 }'; done
 }
 _cohostctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command='' word
@@ -53,7 +53,7 @@ constexpr const char* kZsh =
 # zsh completion of cohostctl: source <(cohostctl completion zsh)
 _cohostctl_names() {
   local list
-  for list in "$@"; do cohostctl --timeout 1s "$list" 2>/dev/null | awk '!NF { exit } NR > 1 { print $1 }'; done
+  for list in "$@"; do cohostctl --timeout 1s "$list" 2>/dev/null | awk '!NF { exit } NR > 1 && $1 ~ "^[A-Za-z0-9_./-]+$" { print $1 }'; done
 }
 _cohostctl() {
   local -a commands names
@@ -80,7 +80,7 @@ constexpr const char* kFish =
     R"script(# fish completion of cohostctl: cohostctl completion fish | source
 function __cohostctl_names
     for list in $argv
-        cohostctl --timeout 1s $list 2>/dev/null | awk '!NF { exit } NR > 1 { print $1 }'
+        cohostctl --timeout 1s $list 2>/dev/null | awk '!NF { exit } NR > 1 && $1 ~ "^[A-Za-z0-9_./-]+$" { print $1 }'
     end
 end
 set -l commands @COMMANDS@

@@ -33,11 +33,17 @@ std::string_view Sequence(Tone tone) {
   return "";
 }
 
-// A service's text must not steer the terminal.
+// A service's text must not steer the terminal: neither by the control characters of ASCII nor by
+// U+0080 to U+009F, of which U+009B is ESC [ in one.
 std::string Printable(std::string_view text) {
-  std::string printable(text);
-  for (char& c : printable) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  std::string printable;
+  printable.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_c1 = byte == 0xc2 && i + 1 < text.size() &&
+                       (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
+    if (is_c1) ++i;
+    printable += byte < 0x20 || byte == 0x7f || is_c1 ? '?' : text[i];
   }
   return printable;
 }

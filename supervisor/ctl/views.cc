@@ -307,8 +307,9 @@ std::string ReloadView(const admin::v1::ReloadResponse& reload) {
   std::string text = absl::StrCat("revision ", reload.revision(), "\n");
   const auto append = [&](std::string_view what, const auto& names) {
     if (names.empty()) return;
-    absl::StrAppend(&text,
-                    absl::StrFormat("%-8s %s\n", std::string(what), absl::StrJoin(names, " ")));
+    const std::string line =
+        absl::StrFormat("%-8s %s", std::string(what), absl::StrJoin(names, " "));
+    absl::StrAppend(&text, Paint(line, Tone::kPlain, false), "\n");
   };
   append("added", reload.added());
   append("removed", reload.removed());
@@ -323,8 +324,11 @@ std::string ReloadView(const admin::v1::ReloadResponse& reload) {
 
 std::string RecycleView(const admin::v1::RecycleResponse& recycle) {
   std::string text;
-  for (const std::string& slot : recycle.recycled()) absl::StrAppend(&text, slot, " recycled\n");
-  for (const std::string& slot : recycle.failed()) absl::StrAppend(&text, slot, "\n");
+  const auto append = [&text](std::string_view line) {
+    absl::StrAppend(&text, Paint(line, Tone::kPlain, false), "\n");
+  };
+  for (const std::string& slot : recycle.recycled()) append(slot + " recycled");
+  for (const std::string& slot : recycle.failed()) append(slot);
   return text;
 }
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "supervisor/admin/stream/valid_utf8.h"
+#include "base/valid_utf8.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -33,8 +33,14 @@ prometheus::MetricFamily MakeFamily(const MetricName& name) {
 prometheus::ClientMetric::Label MakeLabel(std::string_view name, std::string_view value) {
   prometheus::ClientMetric::Label label;
   label.name = name;
-  // Cut first: a sequence that the cut breaks is replaced.
+  // Cut first: a sequence that the cut breaks is replaced. Again after it, since what replaces a
+  // byte has three.
   label.value = ValidUtf8(value.substr(0, kLongestLabel));
+  if (label.value.size() > kLongestLabel) {
+    size_t end = kLongestLabel;
+    while ((static_cast<unsigned char>(label.value[end]) & 0xc0) == 0x80) --end;
+    label.value.resize(end);
+  }
   return label;
 }
 

@@ -15,6 +15,12 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
+// The host's families that begin as those of modules do.
+bool IsOfTheHost(std::string_view shown) {
+  return shown == kStoreFiles.name || shown == kStoreSize.name ||
+         shown == kModuleMetricsDropped.name || shown == kModuleMetricConflicts.name;
+}
+
 }  // namespace
 
 std::optional<std::string> ModuleMetricName(std::string_view name, MetricKind kind) {
@@ -27,13 +33,13 @@ std::optional<std::string> ModuleMetricName(std::string_view name, MetricKind ki
   std::string shown = "cohost_module_" + std::string(name);
   if (kind == MetricKind::kCounter) {
     if (!EndsWith(name, kTotal)) shown += kTotal;
-    return shown;
+    return IsOfTheHost(shown) ? std::nullopt : std::make_optional(shown);
   }
   constexpr std::array<std::string_view, 4> kOfOtherTypes = {kTotal, "_count", "_sum", "_bucket"};
   for (std::string_view suffix : kOfOtherTypes) {
     if (EndsWith(name, suffix)) return std::nullopt;
   }
-  return shown;
+  return IsOfTheHost(shown) ? std::nullopt : std::make_optional(shown);
 }
 
 }  // namespace cohost::supervisor

@@ -124,8 +124,8 @@ inline constexpr MetricName kModuleMetricConflicts{
 inline constexpr std::string_view kModuleMetricHelp = "Reported by the services' own modules.";
 
 // The name under which a module's metric is shown; a counter's ends in _total. Unset unless `name`
-// is [a-z_][a-z0-9_]* of at most 64 characters, or when a gauge has a suffix that belongs to
-// another type.
+// is [a-z_][a-z0-9_]* of at most 64 characters, when a gauge has a suffix that belongs to another
+// type, or when the host itself has a metric of that name.
 std::optional<std::string> ModuleMetricName(std::string_view name, MetricKind kind);
 
 }  // namespace cohost::supervisor

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,7 +38,7 @@ class SlowHosted final : public HostedService {
     ++stops;
     done();
   }
-  HealthAnswer Health() override { return {}; }
+  HealthAnswer Health() override { return health; }
   std::vector<ModuleMetricValue> Metrics() override { return {{"cars", true, 4}}; }
   uint64_t metrics_dropped() const override { return 0; }
   uint64_t allocated_bytes() const override { return 77; }
@@ -46,6 +47,7 @@ class SlowHosted final : public HostedService {
   std::function<void(absl::Status)> start;
   std::atomic<int64_t> progress{0};
   uint32_t status = 200;
+  HealthAnswer health;
   int drains = 0;
   int stops = 0;
 };
@@ -96,8 +98,11 @@ class RosterTest : public ::testing::Test {
   }
   template <typename Condition>
   void RunUntil(Condition condition) {
-    io_.restart();
-    while (!condition() && io_.run_one_for(std::chrono::seconds(20)) > 0) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < end) {
+      // The loop is without work while only another thread has some.
+      io_.restart();
+      io_.run_one_for(std::chrono::milliseconds(10));
     }
     ASSERT_TRUE(condition());
   }
@@ -252,6 +257,33 @@ TEST_F(RosterTest, StatisticsNameEveryService) {
   ASSERT_EQ(batch.services(0).metrics_size(), 1);
   EXPECT_EQ(batch.services(0).metrics(0).name(), "cars");
   EXPECT_TRUE(batch.services(0).metrics(0).is_counter());
+}
+
+TEST_F(RosterTest, WhateverAModuleSaysTheAnswerCanBeRead) {
+  const auto answer = Assign(Request(1));
+  hosted_[1]->start(absl::InternalError("no \xff\xc3 table"));
+  RunUntil(answer);
+  v1::AssignResponse read;
+  ASSERT_TRUE(read.ParseFromString((*answer)->value().SerializeAsString()));
+  EXPECT_EQ(read.reason(), "no \xef\xbf\xbd\xef\xbf\xbd table");
+
+  const auto other = Assign(Request(2));
+  hosted_[2]->health = {false, "\xc3"};
+  hosted_[2]->start(absl::OkStatus());
+  RunUntil(other);
+  EXPECT_TRUE(read.ParseFromString((*other)->value().SerializeAsString()));
+  const auto third = Assign(Request(3));
+  hosted_[3]->start(absl::OkStatus());
+  RunUntil(third);
+  hosted_[3]->health = {false, "\xc3"};
+  v1::ProbeRequest request;
+  request.add_service_ids(3);
+  std::optional<v1::ProbeResponse> response;
+  roster_.Probe(request, [&response](v1::ProbeResponse got) { response = std::move(got); });
+  RunUntil([&response] { return response.has_value(); });
+  v1::ProbeResponse probed;
+  ASSERT_TRUE(probed.ParseFromString(response->SerializeAsString()));
+  EXPECT_EQ(probed.services(0).reason(), "\xef\xbf\xbd");
 }
 
 TEST_F(RosterTest, AProbeTellsOfServicesThatAreNotReadyOrNotHere) {

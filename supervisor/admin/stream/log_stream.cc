@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "supervisor/admin/stream/valid_utf8.h"
+#include "base/valid_utf8.h"
 
 namespace cohost::supervisor {
 namespace {

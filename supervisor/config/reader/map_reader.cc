@@ -179,7 +179,8 @@ void MapReader::Read(std::string_view name, std::vector<std::string>& out) {
       Fail(*items[i], path, std::string(text.status().message()));
     }
   }
-  if (Has(name)) out = std::move(texts);
+  const YamlNode* list = node_.Find(name);
+  if (list != nullptr && list->kind == YamlNode::Kind::kList) out = std::move(texts);
 }
 
 void MapReader::Read(std::string_view name, std::map<std::string, std::string>& out) {

@@ -36,6 +36,10 @@ TEST(Table, ColourIsOutsideOfTheWidth) {
 
 TEST(Table, ATextDoesNotSteerTheTerminal) {
   EXPECT_EQ(Paint("a\x1b[2Jb\nc\x7f", Tone::kPlain, true), "a?[2Jb?c?");
+  EXPECT_EQ(Paint("a\xc2\x9b"
+                  "2J\xc2\xa0\xc3\x9b",
+                  Tone::kPlain, false),
+            "a?2J\xc2\xa0\xc3\x9b");
 }
 
 TEST(Table, ARuleStandsAboveTheSums) {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/strings.h"
-#include "supervisor/admin/stream/valid_utf8.h"
+#include "base/valid_utf8.h"
 
 namespace cohost::supervisor {
 namespace {

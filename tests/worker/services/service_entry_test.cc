@@ -39,7 +39,7 @@ class ServiceEntryTest : public ::testing::Test {
 
 TEST_F(ServiceEntryTest, AgesAreThoseOfTheRowAtTheGivenMoment) {
   const SteadyTime now = clock_.Steady();
-  SetOldest(now - absl::Seconds(3), now - absl::Milliseconds(5));
+  SetOldest(now + -absl::Seconds(3), now + -absl::Milliseconds(5));
   EXPECT_EQ(entry_.gauges(now).oldest_request_age, absl::Seconds(3));
   EXPECT_EQ(entry_.gauges(now).oldest_queued_age, absl::Milliseconds(5));
   EXPECT_EQ(entry_.gauges(now + absl::Seconds(1)).oldest_request_age, absl::Seconds(4));

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace cohost::supervisor {
+namespace cohost {
 
 // `text` with U+FFFD in place of each byte that is no part of well-formed UTF-8: what a service
 // prints or names must not spoil a message or a page of metrics.
 std::string ValidUtf8(std::string_view text);
 
-}  // namespace cohost::supervisor
+}  // namespace cohost

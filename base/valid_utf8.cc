@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/admin/stream/valid_utf8.h"
+#include "base/valid_utf8.h"
 
 #include <cstddef>
 
-namespace cohost::supervisor {
+namespace cohost {
 namespace {
 
 size_t LengthByLead(unsigned char lead) {
@@ -57,4 +57,4 @@ std::string ValidUtf8(std::string_view text) {
   return valid;
 }
 
-}  // namespace cohost::supervisor
+}  // namespace cohost

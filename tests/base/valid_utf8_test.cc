@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/admin/stream/valid_utf8.h"
+#include "base/valid_utf8.h"
 
 #include "gtest/gtest.h"
 
-namespace cohost::supervisor {
+namespace cohost {
 namespace {
 
 constexpr const char* kMark = "\xef\xbf\xbd";
@@ -27,4 +27,4 @@ TEST(ValidUtf8, MarksEachByteThatIsNoPartOfIt) {
 }
 
 }  // namespace
-}  // namespace cohost::supervisor
+}  // namespace cohost
