@@ -29,6 +29,15 @@ ServiceStatus ToStatus(uint32_t state) {
   return ServiceStatus::kStopped;
 }
 
+std::set<uint64_t> TokensOf(const ServiceTarget& service) {
+  std::set<uint64_t> tokens;
+  for (const ListenerTarget& listener : service.listeners) {
+    const absl::StatusOr<uint64_t> token = ListenerToken(listener.descriptor);
+    if (token.ok()) tokens.insert(*token);
+  }
+  return tokens;
+}
+
 }  // namespace
 
 bool ServiceRoster::TakeState(const LinkMessage& state) {
@@ -65,7 +74,14 @@ void ServiceRoster::TakeGauges(const WorkerGauges& gauges) {
 
 void ServiceRoster::BeginAgain() {
   removing_.clear();
-  if (assigning_ != 0) services_.erase(std::exchange(assigning_, 0));
+  // One that is not wanted like this any more stays known, since the worker may have it: it is
+  // removed, or replaced with the worker.
+  const uint64_t open = std::exchange(assigning_, 0);
+  if (std::any_of(wanted_.begin(), wanted_.end(), [this, open](const auto& target) {
+        return target->id == open && target->revision == services_[open].revision;
+      })) {
+    services_.erase(open);
+  }
   Step();
 }
 
@@ -77,7 +93,12 @@ void ServiceRoster::SetServices(std::vector<std::shared_ptr<const ServiceTarget>
   wanted_ = std::move(wanted);
   for (const auto& service : wanted_) {
     const auto known = services_.find(service->id);
-    if (known != services_.end()) known->second.name = service->name;
+    if (known == services_.end()) continue;
+    known->second.name = service->name;
+    // One that only stays until it is ready elsewhere is named without its listeners.
+    if (known->second.revision == service->revision && !service->listeners.empty()) {
+      known->second.tokens = TokensOf(*service);
+    }
   }
   Step();
 }
@@ -135,29 +156,22 @@ void ServiceRoster::FinishRemove(uint64_t service_id, const absl::Status& status
   }
   SetStatus(service_id, ServiceStatus::kStopped, "");
   services_.erase(service_id);
+  if (suspect_ == service_id) suspect_ = 0;
   ReleaseListeners();
   observer_.OnIntakeStopped();
   observer_.OnProgress();
   Step();
 }
 
-// Listeners that no wanted service has.
+// Listeners that no service has, wanted or still there.
 void ServiceRoster::ReleaseListeners() {
   std::set<uint64_t> needed;
-  for (const auto& service : wanted_) {
-    for (const ListenerTarget& listener : service->listeners) {
-      const absl::StatusOr<uint64_t> token = ListenerToken(listener.descriptor);
-      if (token.ok()) needed.insert(*token);
-    }
+  for (const auto& service : wanted_) needed.merge(TokensOf(*service));
+  for (const auto& [id, hosted] : services_) {
+    // An adopted one that nobody wants like this: its listeners are not known.
+    if (!hosted.tokens.has_value()) return;
+    needed.insert(hosted.tokens->begin(), hosted.tokens->end());
   }
-  // Services that are on their way out, or that a replacement has in another revision, may use
-  // listeners that are not known here any more.
-  const bool others = std::any_of(services_.begin(), services_.end(), [this](const auto& hosted) {
-    return std::none_of(wanted_.begin(), wanted_.end(), [&hosted](const auto& target) {
-      return target->id == hosted.first && target->revision == hosted.second.revision;
-    });
-  });
-  if (others) return;
   std::vector<uint64_t> unneeded;
   std::set_difference(acknowledged_.begin(), acknowledged_.end(), needed.begin(), needed.end(),
                       std::back_inserter(unneeded));
@@ -223,6 +237,7 @@ void ServiceRoster::Assign(const std::shared_ptr<const ServiceTarget>& service) 
   hosted.revision = service->revision;
   hosted.name = service->name;
   hosted.module_path = service->module_path;
+  hosted.tokens = TokensOf(*service);
   services_[service->id] = std::move(hosted);
   host_.channel()->Assign(*service, policy_.start_timeout, policy_.start_timeout + kLoadMargin,
                           [this, service](const absl::StatusOr<AssignOutcome>& outcome) {
@@ -255,13 +270,15 @@ void ServiceRoster::FinishAssign(const std::shared_ptr<const ServiceTarget>& ser
               outcome->ready || !outcome->reason.empty() ? outcome->reason : "no reason given");
   }
   observer_.OnProgress();
-  if (usable()) AssignNext();
+  // Not only the next one: this one may be unwanted by now.
+  Step();
 }
 
 void ServiceRoster::FailService(const ServiceTarget& service, std::string reason) {
   HostedService& hosted = services_[service.id];
   hosted.revision = service.revision;
   hosted.name = service.name;
+  hosted.tokens = TokensOf(service);
   SetStatus(service.id, ServiceStatus::kFailed, reason.empty() ? "unknown" : std::move(reason));
 }
 
@@ -280,6 +297,9 @@ void ServiceRoster::Retry(uint64_t service_id) {
     return;
   }
   stuck_.erase(service_id);
+  // What the worker could not take then, it may take now.
+  for (const auto& [token, why] : refused_) sent_.erase(token);
+  refused_.clear();
   Remove(service_id);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct HostedService {
   ServiceStatus status = ServiceStatus::kLoading;
   std::string reason;
   absl::Duration load_time;
+  std::optional<std::set<uint64_t>> tokens;  // of its listeners; unset: not known
   ServiceGauges gauges;
 };
 
