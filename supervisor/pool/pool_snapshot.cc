@@ -116,7 +116,8 @@ ServiceStatus StatusOf(const Gathered& service) {
 
 void Fill(ServiceView& view, Gathered service) {
   view.status = StatusOf(service);
-  view.reason = std::move(service.reason);
+  // Of a service that an operator has stopped, the deployment's own word stays.
+  if (!service.reason.empty()) view.reason = std::move(service.reason);
   view.totals.Add(service.totals);
   view.workers = service.workers;
   view.ready_workers = service.ready;

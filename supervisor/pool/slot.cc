@@ -122,11 +122,15 @@ bool Slot::EndUnwanted() {
 }
 
 void Slot::Promote() {
-  if (restarting_ && serving_ != nullptr) {
-    if (serving_->serves()) FinishReplacement();
-    if (serving_->status() == WorkerStatus::kBackoff) FinishRecycle(false);
+  if (restarting_ && serving_ != nullptr && serving_->serves()) FinishReplacement();
+  if (incoming_ == nullptr) {
+    // Nothing comes of a recycle now, and what starts next is as new as it wants.
+    if (serving_ != nullptr && serving_->status() == WorkerStatus::kBackoff) {
+      asked_ = RecycleReason::kNone;
+      FinishRecycle(false);
+    }
+    return;
   }
-  if (incoming_ == nullptr) return;
   // An adopted predecessor that has not reported yet has a process, and may well serve.
   if (serving_ == nullptr || serving_->generation() == nullptr) {
     // The predecessor has died meanwhile: whoever starts is the slot's worker now.
