@@ -59,6 +59,7 @@ std::string TcpInode(const Address& address) {
   const bool v6 = address.host.find(':') != std::string::npos;
   const std::string any = v6 ? "::" : "0.0.0.0";
   const std::string exact = ProcAddress(address.host, address.port);
+  if (exact.empty()) return "";
   const std::string wildcard = ProcAddress(any, address.port);
   const std::string port = exact.substr(exact.find(':'));
   const std::string table = ReadTable(v6 ? "/proc/net/tcp6" : "/proc/net/tcp");
