@@ -19,9 +19,11 @@ uint64_t EventLog::Record(HostEvent event) {
               {"from", std::string_view(event.from)},
               {"to", std::string_view(event.to)},
               {"text", std::string_view(event.message)}});
-  // A copy: a subscriber may end itself.
+  // A copy: a subscriber may end itself, or another one, which is not called any more then.
   const auto subscribers = subscribers_;
-  for (const auto& [subscription, tell] : subscribers) tell(event);
+  for (const auto& [subscription, tell] : subscribers) {
+    if (subscribers_.contains(subscription)) tell(event);
+  }
   return event.id;
 }
 
