@@ -2,18 +2,29 @@
 #include "base/build_id.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/system/file.h"
+#include "base/system/unique_fd.h"
 
 namespace cohost {
 namespace {
 
 constexpr size_t kDigestBytes = 16;
+constexpr char kUnknown[] = "unknown";
+// Those of a real file have a few hundred bytes.
+constexpr size_t kMostNotes = size_t{64} << 10;
 
 size_t Padded(size_t size) { return (size + 3) & ~size_t{3}; }
 
@@ -58,12 +69,53 @@ int Visit(dl_phdr_info* info, size_t, void* result) {
   return 1;
 }
 
+// All of `size` bytes at `offset`.
+absl::Status ReadAt(int fd, uint64_t offset, void* out, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t count =
+        ::pread(fd, static_cast<char*>(out) + done, size - done, static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, "pread", "");
+    if (count == 0) return absl::InvalidArgumentError("it ends before its own headers say");
+    done += static_cast<size_t>(count);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> FindInFile(int fd) {
+  ElfW(Ehdr) header;
+  COHOST_RETURN_IF_ERROR(ReadAt(fd, 0, &header, sizeof(header)));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+      header.e_phentsize != sizeof(ElfW(Phdr))) {
+    return absl::InvalidArgumentError("it is no ELF file of this machine");
+  }
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    COHOST_RETURN_IF_ERROR(
+        ReadAt(fd, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)));
+    if (segment.p_type != PT_NOTE || segment.p_filesz > kMostNotes) continue;
+    std::vector<unsigned char> notes(segment.p_filesz);
+    COHOST_RETURN_IF_ERROR(ReadAt(fd, segment.p_offset, notes.data(), notes.size()));
+    std::string found = FindInNotes(notes.data(), notes.size());
+    if (!found.empty()) return found;
+  }
+  return std::string(kUnknown);
+}
+
 }  // namespace
 
 std::string BuildId() {
-  std::string id = "unknown";
+  std::string id = kUnknown;
   (void)::dl_iterate_phdr(Visit, &id);
   return id;
+}
+
+absl::StatusOr<std::string> BuildIdOfFile(const std::string& path) {
+  COHOST_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_RDONLY));
+  absl::StatusOr<std::string> found = FindInFile(file.get());
+  if (!found.ok()) return Annotate(found.status(), path);
+  return found;
 }
 
 }  // namespace cohost

@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/build_id.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/strings.h"
@@ -260,6 +261,13 @@ int Supervisor::Deploy(Deployment deployment) {
   listeners_->Inherit(TakeEntries(inheritance_.held, {"listener/", "activation/"}));
   PoolSettings settings;
   settings.worker_program = options_.worker_program;
+  if (auto id = BuildIdOfFile(options_.worker_program); id.ok()) {
+    settings.binary_id = *std::move(id);
+  } else {
+    // The first worker that is started says what is wrong.
+    log_.Warning("workers of other builds are not replaced",
+                 {{"text", AsStd(id.status().message())}});
+  }
   settings.log_folder = host_.state_dir + "/logs";
   settings.environment = WorkerEnvironment();
   settings.seed = static_cast<uint64_t>(SystemClock().Steady().nanoseconds);

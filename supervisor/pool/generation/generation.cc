@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/build_id.h"
 #include "base/status.h"
 #include "base/system/seqpacket.h"
 
@@ -110,7 +111,7 @@ absl::Status Generation::Adopt(HeldEntry entry, pid_t pid) {
 
 void Generation::StartLink(UniqueFd socket) {
   link_ = std::make_unique<WorkerLink>(parts_.loop, parts_.timers, parts_.clock, std::move(socket),
-                                       parts_.settings.binary_id, *this);
+                                       BuildId(), *this);
   link_->SendHello();
 }
 

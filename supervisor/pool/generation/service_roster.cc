@@ -146,7 +146,7 @@ void ServiceRoster::Remove(uint64_t service_id) {
 }
 
 void ServiceRoster::FinishRemove(uint64_t service_id, const absl::Status& status) {
-  if (absl::IsUnavailable(status)) return host_.ChannelFailed(status);
+  if (absl::IsUnavailable(status) || absl::IsCancelled(status)) return host_.ChannelFailed(status);
   removing_.erase(service_id);
   if (!status.ok() && !absl::IsNotFound(status)) {
     stuck_.insert(service_id);

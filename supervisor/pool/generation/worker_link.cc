@@ -89,7 +89,10 @@ void WorkerLink::SendPlain(LinkType type, int descriptor, Done done) {
 }
 
 void WorkerLink::Send(LinkMessage message, int descriptor, Done done) {
-  if (lost()) return;
+  if (lost()) {
+    if (done) done(absl::AbortedError("the link to the worker is lost"));
+    return;
+  }
   Outgoing outgoing;
   if (descriptor >= 0) {
     outgoing.descriptor.Reset(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
