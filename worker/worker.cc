@@ -55,7 +55,7 @@ HttpServer::Options HttpOptions(Log& log, Acceptor& acceptor) {
                          {"bytes", static_cast<int64_t>(record.bytes_sent)},
                          {"seconds", absl::ToDoubleSeconds(record.latency)}});
   };
-  options.room = [&acceptor](uint64_t service_id) { acceptor.Resume(service_id); };
+  options.room = [&acceptor](uint64_t service_id) { acceptor.NoteRoom(service_id); };
   return options;
 }
 

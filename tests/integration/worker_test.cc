@@ -285,6 +285,33 @@ TEST(Worker, ADrainLosesNoRequestThatWasInFlight) {
   EXPECT_EQ(ended->exit_code, 0) << worker->Log();
 }
 
+TEST(Worker, AServiceThatWasAtItsConnectionLimitAcceptsAgain) {
+  ReadyWorker worker;
+  const LoopbackListener listener = ListenOnLoopback();
+  AssignRequest request = Module(1, "echo", 1);
+  cohost::v1::ServiceLimits& limits = *request.mutable_limits();
+  limits.set_concurrency(8);
+  limits.set_header_bytes(8192);
+  limits.set_connections(2);
+  worker.Serve(request, listener);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<HttpClient> clients;
+    for (int i = 0; i < 4; ++i) {
+      absl::StatusOr<HttpClient> client = HttpClient::Connect(listener.port);
+      ASSERT_TRUE(client.ok());
+      ASSERT_TRUE(client->Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n").ok());
+      clients.push_back(*std::move(client));
+    }
+    // The last two wait in the kernel's queue for the first two to leave.
+    for (HttpClient& client : clients) {
+      const absl::StatusOr<HttpAnswer> answer = client.Receive();
+      ASSERT_TRUE(answer.ok()) << round << ": " << answer.status();
+      EXPECT_EQ(answer->status, 200);
+      const HttpClient left = std::move(client);
+    }
+  }
+}
+
 TEST(Worker, ADrainCancelsWhatTakesLongerThanItsLimit) {
   ReadyWorker worker;
   const LoopbackListener listener = ListenOnLoopback();
