@@ -29,6 +29,17 @@ LoadResult ReadDeployment(const DeployerSettings& settings, const std::string& t
                          settings.load_options);
 }
 
+// Any thread: of `parts` only what is thread-safe or never changes.
+Preparation Prepare(const DeployerParts& parts, Deployment deployment) {
+  Preparation preparation =
+      PrepareDeployment(std::move(deployment), parts.store, parts.settings.as_root);
+  // A deployment of plain values does not know its lines any more; its file is known.
+  for (ConfigProblem& problem : preparation.problems) {
+    if (problem.file.empty()) problem.file = parts.settings.deployment_file;
+  }
+  return preparation;
+}
+
 // With what operators have stopped, since that can be started at any time.
 absl::Status CheckDescriptors(const PreparedDeployment& prepared, const Placement& placement) {
   size_t workers = 0;
@@ -60,8 +71,7 @@ void Compare(const PreparedDeployment* before, const PreparedDeployment& after,
 }  // namespace
 
 std::vector<ConfigProblem> Deployer::Start(Deployment deployment, StateSnapshot snapshot) {
-  Preparation preparation =
-      PrepareDeployment(std::move(deployment), parts_.store, parts_.settings.as_root);
+  Preparation preparation = Prepare(parts_, std::move(deployment));
   if (preparation.prepared == nullptr) return preparation.problems;
 
   placement_.record = std::move(snapshot.placement);
@@ -146,8 +156,7 @@ void Deployer::RunNextReload() {
     auto preparation = std::make_shared<Preparation>();
     LoadResult loaded = ReadDeployment(parts_.settings, "", "");
     if (loaded.deployment) {
-      *preparation =
-          PrepareDeployment(*std::move(loaded.deployment), parts_.store, parts_.settings.as_root);
+      *preparation = Prepare(parts_, *std::move(loaded.deployment));
     } else {
       preparation->problems = ToProblems(loaded.errors);
     }
@@ -186,8 +195,11 @@ void Deployer::FinishReload(const Caller& caller, Preparation preparation, const
   } else {
     const ConfigProblem& first = outcome.problems.front();
     event.kind = "deployment_refused";
-    event.message = absl::StrCat(outcome.problems.size(), " problems, the first: ", first.file, ":",
-                                 first.line, ": ", first.key_path, ": ", first.message);
+    event.message =
+        absl::StrCat(outcome.problems.size(),
+                     outcome.problems.size() == 1 ? " problem: " : " problems, the first: ",
+                     Render({first.file, static_cast<int>(first.line),
+                             static_cast<int>(first.column), first.key_path, first.message}));
   }
   parts_.events.Record(std::move(event));
   done(std::move(outcome));

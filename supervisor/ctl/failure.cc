@@ -20,8 +20,8 @@ Failure CallFailure(const grpc::Status& status, const std::string& socket) {
     case grpc::StatusCode::CANCELLED:
       return {ExitCode::kNoHost,
               "the host behind " + socket +
-                  " ended the connection: it is stopping, or it does not admit this user (only "
-                  "root and the user that runs it may connect)"};
+                  " ended the connection: it is stopping, it does not admit this user (only root "
+                  "and the user that runs it may connect), or it has too many connections"};
     case grpc::StatusCode::UNIMPLEMENTED:
       return {ExitCode::kNoHost, "the host behind " + socket +
                                      " does not know this call; cohostctl and host are of "

@@ -53,7 +53,10 @@ Cell StateCell(cohost::v1::WorkerState state) {
 }
 
 Cell CountCell(uint64_t count, Tone tone = Tone::kPlain) { return {FormatCount(count), tone}; }
-Cell BytesCell(uint64_t bytes) { return {FormatMegabytes(Bytes{bytes})}; }
+// Nothing that is there has no bytes: it has not been measured yet.
+Cell BytesCell(uint64_t bytes) {
+  return bytes == 0 ? Cell("-", Tone::kFaint) : Cell(FormatMegabytes(Bytes{bytes}));
+}
 Cell SpanCell(bool is_set, const Duration& duration) {
   return {is_set ? FormatSpan(ToDuration(duration)) : "-"};
 }
@@ -84,6 +87,7 @@ Cell HealthCell(const admin::v1::Status& status) {
 }
 
 std::string MemoryText(const admin::v1::Status& status) {
+  if (status.pss_bytes() == 0) return "not measured yet";
   std::string text = absl::StrCat(FormatMegabytes(Bytes{status.pss_bytes()}), " PSS, ",
                                   FormatMegabytes(Bytes{status.private_bytes()}), " private");
   if (status.services() > 0) {

@@ -101,9 +101,14 @@ std::unique_ptr<Cgroup> Cgroup::Create(const CgroupLayout& layout, const std::st
     folders.push_back({controller.name, folder});
     procs.push_back(*std::move(fd));
   }
-  const bool wanted = limits.memory > 0 || limits.cpu_millionths > 0 || limits.tasks > 0;
   if (folders.empty()) {
-    if (wanted && remarks.empty()) remarks.push_back("limits not applied: no control groups here");
+    const std::pair<uint64_t, const char*> wanted[] = {
+        {limits.memory, "memory"}, {limits.cpu_millionths, "cpu"}, {limits.tasks, "tasks"}};
+    for (const auto& [limit, name] : wanted) {
+      if (limit > 0) {
+        remarks.push_back(absl::StrCat("limits.", name, " is not applied: no control group"));
+      }
+    }
     return nullptr;
   }
   std::unique_ptr<Cgroup> group(new Cgroup(layout.kind, std::move(folders)));

@@ -32,6 +32,8 @@ void AddOwnProcesses(const HostSnapshot& snapshot, Families& families) {
   MetricFamily private_bytes = MakeFamily(kProcessPrivate);
   MetricFamily cpu = MakeFamily(kProcessCpu);
   const auto add = [&](const char* name, const ProcessMemoryView& memory, absl::Duration used) {
+    // Not looked at yet: zero would read as a counter that began anew.
+    if (memory.pss.count == 0 && used == absl::ZeroDuration()) return;
     const Labels labels = {MakeLabel("process", name)};
     AddValue(pss, labels, static_cast<double>(memory.pss.count));
     AddValue(private_bytes, labels, static_cast<double>(memory.private_bytes.count));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -40,20 +41,29 @@ Labels SlotLabels(const SlotCpu::Slot& slot) {
   return {MakeLabel("group", slot.first), MakeLabel("slot", absl::StrCat(slot.second))};
 }
 
+// Slots without a value are left out.
 template <typename Value>
 void AddPerSlot(const Slots& slots, Families& families, const MetricName& name, Value value) {
   MetricFamily family = MakeFamily(name);
   for (const auto& [slot, generations] : slots) {
-    AddValue(family, SlotLabels(slot), static_cast<double>(value(slot, generations)));
+    const std::optional<double> known = value(slot, generations);
+    if (known) AddValue(family, SlotLabels(slot), *known);
   }
   families.push_back(std::move(family));
 }
 
+// A process that has not been looked at yet.
+bool IsUnmeasured(const WorkerView* worker) {
+  return worker->pid > 0 && worker->memory.pss.count == 0;
+}
+
+// Of measured figures.
 template <typename Value>
 auto Sum(Value value) {
-  return [value](const SlotCpu::Slot&, const Generations& generations) {
-    uint64_t sum = 0;
-    for (const WorkerView* worker : generations) sum += value(*worker);
+  return [value](const SlotCpu::Slot&, const Generations& generations) -> std::optional<double> {
+    if (std::any_of(generations.begin(), generations.end(), IsUnmeasured)) return std::nullopt;
+    double sum = 0;
+    for (const WorkerView* worker : generations) sum += static_cast<double>(value(*worker));
     return sum;
   };
 }
@@ -136,12 +146,16 @@ void AddWorkerFamilies(const HostSnapshot& snapshot, const SlotCpu& cpu, Familie
              Sum([](const WorkerView& worker) { return worker.memory.private_bytes.count; }));
   AddPerSlot(slots, families, kWorkerThreads,
              Sum([](const WorkerView& worker) { return worker.threads; }));
-  AddPerSlot(slots, families, kWorkerCpu, [&](const SlotCpu::Slot& slot, const Generations&) {
-    return absl::ToDoubleSeconds(cpu.Of(slot));
-  });
+  // A next supervisor knows nothing at first: zero would read as a counter that began anew.
+  AddPerSlot(slots, families, kWorkerCpu,
+             [&](const SlotCpu::Slot& slot, const Generations&) -> std::optional<double> {
+               const absl::Duration used = cpu.Of(slot);
+               if (used == absl::ZeroDuration()) return std::nullopt;
+               return absl::ToDoubleSeconds(used);
+             });
   // Every generation carries its slot's count.
   AddPerSlot(slots, families, kWorkerAcceptErrors,
-             [](const SlotCpu::Slot&, const Generations& generations) {
+             [](const SlotCpu::Slot&, const Generations& generations) -> std::optional<double> {
                return static_cast<double>(generations.front()->accept_errors);
              });
   AddStates(slots, families);

@@ -196,6 +196,21 @@ void FillSlot(const Slot& slot, const Ledger& ledger, const Clock& clock,
   }
 }
 
+// Of one worker for all of its group: they differ in nothing but the worker's name.
+void AddSpawnRemarks(const std::string& name, const WorkerGroup& group, HostSnapshot& snapshot) {
+  const GroupLimits& limits = group.target().policy.limits;
+  if (limits.memory.count == 0 && limits.cpu == 0 && limits.tasks == 0) return;
+  for (const auto& [number, slot] : group.slots()) {
+    for (const Worker* worker : slot->Workers()) {
+      if (worker->generation() == nullptr || worker->generation()->remarks().empty()) continue;
+      for (const std::string& remark : worker->generation()->remarks()) {
+        snapshot.remarks.push_back(absl::StrCat("group ", name, ": ", remark));
+      }
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 void FillServices(const WorkerGroups& groups, const Ledger& ledger, SteadyTime now,
@@ -219,6 +234,7 @@ void FillWorkers(const WorkerGroups& groups, const Ledger& ledger, const Clock& 
                  const std::string& binary_id, HostSnapshot& snapshot) {
   for (const auto& [name, group] : groups) {
     uint32_t ready = 0;
+    AddSpawnRemarks(name, *group, snapshot);
     for (const auto& [number, slot] : group->slots()) {
       ready += slot->serves() ? 1 : 0;
       FillSlot(*slot, ledger, clock, binary_id, snapshot);

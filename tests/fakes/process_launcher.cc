@@ -28,8 +28,8 @@ void FakeProcessLauncher::Launch(ProcessSpec spec,
   const pid_t pid = next_pid_++;
   running_[spec.name] = Running{pid, std::move(ended)};
   launched_.push_back(std::move(spec));
-  callbacks_.push_back([done = std::move(done), pid, fd = pidfd.Release()] {
-    done(LaunchedProcess{pid, UniqueFd(fd), {}});
+  callbacks_.push_back([done = std::move(done), pid, fd = pidfd.Release(), remarks = remarks_] {
+    done(LaunchedProcess{pid, UniqueFd(fd), remarks});
   });
 }
 

@@ -24,6 +24,8 @@ class FakeProcessLauncher final : public ProcessLauncher {
 
   // The next launches fail with this until it is set to OK.
   void FailLaunches(absl::Status status) { launch_status_ = std::move(status); }
+  // What the next launches say that they could not do.
+  void RemarkOnLaunches(std::vector<std::string> remarks) { remarks_ = std::move(remarks); }
   // Kills answer with this and leave the process running, until it is set to OK.
   void FailKills(absl::Status status) { kill_status_ = std::move(status); }
 
@@ -49,6 +51,7 @@ class FakeProcessLauncher final : public ProcessLauncher {
   std::vector<ExitRecord> undelivered_;  // ended before a handler was set
   std::function<void(const ExitRecord&)> on_exit_;
   absl::Status launch_status_;
+  std::vector<std::string> remarks_;
   absl::Status kill_status_;
   pid_t next_pid_ = 1000;
 };

@@ -22,20 +22,24 @@
  *
  * Threads. Host functions may be called from any thread, also from threads that the host does not
  * know, unless stated. Each callback says where it runs; three places occur:
- *   I/O thread    one in a worker, shared by all its services. A callback here must not block (no
- *                 lock that is held for long, no file, no wait): every request would wait.
- *   service code  where `request` runs: the I/O thread for a module with COHOST_INLINE; else a
- *                 thread of the worker's handler pool, several callbacks at once; with
- * COHOST_SERIAL a pool thread, one callback of the service at a time. life cycle    a thread of its
- * own for the service, one callback at a time. It may block. The module must not call exit or
- * setlocale, change signal handlers, the working folder, the umask or the environment, or wait for
- * children that it did not start: the process belongs to all services. It may fork only to exec at
- * once.
+ * - I/O thread: one in a worker, shared by all its services. A callback here must not block (no
+ *   lock that is held for long, no file, no wait): every request would wait.
+ * - service code: where `request` runs. The I/O thread for a module with COHOST_INLINE; else a
+ *   thread of the worker's handler pool, several callbacks at once; with COHOST_SERIAL a pool
+ *   thread, one callback of the service at a time.
+ * - life cycle: a thread of its own for the service, one callback at a time. It may block.
+ *
+ * The module must not call exit or setlocale, change signal handlers, the working folder, the umask
+ * or the environment, or wait for children that it did not start: the process belongs to all
+ * services. It may fork only to exec at once.
  *
  * Life of a service (one per deployment entry; a module may be used by several, so keep state in
- * the instance, not in statics): create -> start .. start_done -> request* -> drain .. drain_done
- * -> stop .. stop_done -> destroy The module's code stays mapped until the worker ends; it is never
- * unloaded and its static destructors do not run.
+ * the instance, not in statics):
+ * - create -> start .. start_done -> request*
+ * - -> drain .. drain_done -> stop .. stop_done -> destroy
+ *
+ * The module's code stays mapped until the worker ends; it is never unloaded and its static
+ * destructors do not run.
  */
 #ifndef COHOST_H_
 #define COHOST_H_
@@ -254,7 +258,7 @@ typedef struct cohost_host {
 
   /* -- Life cycle -- */
 
-  /* Puts off limits.start_timeout: "still working". Only between the calls of `create` and
+  /* Puts off health.start_timeout: "still working". Only between the calls of `create` and
    * start_done. */
   void (*start_progress)(cohost_service* service, cohost_string message);
   /* Exactly once, from `start` or later. Other than COHOST_OK: the service has failed and `message`

@@ -93,7 +93,8 @@ void Generation::Launch(ProcessSpec spec) {
     log_file_.Reset();
     if (!launched.ok()) return observer_.OnSpawnFailed(launched.status());
     pid_ = launched->pid;
-    for (const std::string& remark : launched->remarks) observer_.OnRemark(remark);
+    remarks_ = std::move(launched->remarks);
+    for (const std::string& remark : remarks_) observer_.OnRemark(remark);
   });
 }
 

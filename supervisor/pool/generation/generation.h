@@ -71,6 +71,9 @@ class Generation final : public WorkerLink::Observer, public RosterHost {
   pid_t pid() const { return pid_; }
   bool reported() const { return reported_; }
   const std::string& binary_id() const { return binary_id_; }
+  // What could not be done as asked when it was spawned: limits, the control group. Not known of
+  // adopted ones.
+  const std::vector<std::string>& remarks() const { return remarks_; }
   // Null before Spawn or Adopt has made one.
   SegmentReader* segment() const { return segment_.get(); }
 
@@ -102,6 +105,7 @@ class Generation final : public WorkerLink::Observer, public RosterHost {
   GenerationRecord record_;
   pid_t pid_ = 0;
   std::string binary_id_;
+  std::vector<std::string> remarks_;
   bool reported_ = false;
   UniqueFd worker_end_;  // until the launch
   UniqueFd segment_fd_;  // until the launch

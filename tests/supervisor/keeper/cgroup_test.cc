@@ -40,8 +40,9 @@ TEST_F(CgroupTest, FolderThatCannotBeMadeIsRemarkedOnByItsReason) {
   CgroupLayout layout{CgroupLayout::Kind::kV1, {{"memory", folder_ / "none"}}};
   std::vector<std::string> remarks;
   EXPECT_EQ(Cgroup::Create(layout, "g", {.memory = 1}, remarks), nullptr);
-  ASSERT_EQ(remarks.size(), 1u);
+  ASSERT_EQ(remarks.size(), 2u);
   EXPECT_NE(remarks[0].find("No such file or directory"), std::string::npos);
+  EXPECT_EQ(remarks[1], "limits.memory is not applied: no control group");
 }
 
 TEST_F(CgroupTest, FolderOfAnotherProcessIsNotTaken) {

@@ -151,5 +151,19 @@ TEST_F(WorkerFamiliesTest, GroupsSayWhatTheyShouldHaveAndHave) {
   EXPECT_EQ(ValueOf(families, kGroupWorkersReady.name, {"group=front"}), 1);
 }
 
+// After a supervisor's death: a zero would be a counter that fell.
+TEST_F(WorkerFamiliesTest, FiguresOfAProcessThatWasNotLookedAtYetAreLeftOut) {
+  AddWorker(0, 1, WorkerStatus::kReady).pid = 100;
+  Update();
+  for (const MetricName& name : {kWorkerCpu, kWorkerPss, kWorkerPrivate, kWorkerThreads}) {
+    EXPECT_FALSE(ValueOf(Collect(), name.name, {"slot=0"}).has_value()) << name.name;
+  }
+  host_.workers.back().cpu = absl::Seconds(3);
+  host_.workers.back().memory.pss = MiB(2);
+  Update();
+  EXPECT_EQ(ValueOf(Collect(), kWorkerCpu.name, {"slot=0"}), 3);
+  EXPECT_EQ(ValueOf(Collect(), kWorkerPss.name, {"slot=0"}), 2 << 20);
+}
+
 }  // namespace
 }  // namespace cohost::supervisor

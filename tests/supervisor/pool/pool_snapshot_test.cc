@@ -260,5 +260,20 @@ TEST_F(PoolSnapshotTest, AnotherBuildIsRemarkedOnlyWhileItServesAndOnlyWhenItIsC
   EXPECT_THAT(Workers("build-2").remarks, IsEmpty());
 }
 
+TEST_F(PoolSnapshotTest, LimitsThatAreNotAppliedAreSaidOnceForTheirGroup) {
+  world_.workers.launcher().RemarkOnLaunches({"limits.memory is not applied: no control group"});
+  GroupTarget target = world_.Group({world_.Service(1)}, 2);
+  target.policy.limits.memory = MiB(64);
+  Apply(target);
+  EXPECT_THAT(Workers().remarks,
+              ElementsAre("group g: limits.memory is not applied: no control group"));
+}
+
+TEST_F(PoolSnapshotTest, WithoutLimitsNobodyMissesAControlGroup) {
+  world_.workers.launcher().RemarkOnLaunches({"no control group: mkdir"});
+  Apply(world_.Group({world_.Service(1)}, 2));
+  EXPECT_THAT(Workers().remarks, IsEmpty());
+}
+
 }  // namespace
 }  // namespace cohost::supervisor
