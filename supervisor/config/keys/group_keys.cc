@@ -138,7 +138,9 @@ constexpr Key kLogKeys[] = {
      .default_text = "10Mi",
      .least = "64Ki",
      .most = "1Ti",
-     .doc = "A worker's log file is rotated at this size.",
+     .doc =
+         "A worker's log file is rotated when it is found at this size or above: looked at every "
+         "second, so a file may be larger by what is written in one.",
      .example = "1Mi"},
     {.name = "files",
      .type = kInteger,
