@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/prober.h"
 
-#include <sys/resource.h>
-
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -176,20 +174,6 @@ TEST_F(ProberTest, WithoutAThreadItIsUnhealthyAndNothingIsKept) {
   harness_.pool.Stop();
   EXPECT_EQ(Probe("/").code(), absl::StatusCode::kResourceExhausted);
   EXPECT_FALSE(prober_.InCallback(1));
-}
-
-TEST_F(ProberTest, WithoutDescriptorsTheRequestIsToldFromTheLoop) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none{3, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  std::optional<absl::StatusOr<int>> code;
-  RequestInside(harness_.parts, entry_, "/", kLong, [&code](auto got) { code = std::move(got); });
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_FALSE(code.has_value()) << "not inside the call";
-  harness_.Poll();
-  ASSERT_TRUE(code.has_value());
-  EXPECT_EQ(code->status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace
