@@ -52,8 +52,8 @@ class ServiceRemovalTest : public ::testing::Test {
     return pending;
   }
 
-  std::vector<std::shared_ptr<Exchange>> held_;
   WorkerHarness harness_;
+  std::vector<std::shared_ptr<Exchange>> held_;  // they end before the loop does
   ServiceEntry& entry_ = harness_.AddService(1);
   ScriptedService& service_ = WorkerHarness::Scripted(entry_);
   std::optional<RemovalResult> result_;

@@ -62,8 +62,8 @@ class WorkerDrainTest : public ::testing::Test {
 
   std::atomic<bool> release_{false};
   std::atomic<bool> hanging_{false};
-  std::vector<std::shared_ptr<Exchange>> held_;
   WorkerHarness harness_;
+  std::vector<std::shared_ptr<Exchange>> held_;  // they end before the loop does
   // New services hold their start where this is set.
   bool hold_start_ = false;
   Roster roster_{harness_.parts, harness_.listeners,
