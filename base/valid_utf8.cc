@@ -57,4 +57,10 @@ std::string ValidUtf8(std::string_view text) {
   return valid;
 }
 
+size_t CutBefore(std::string_view text, size_t most) {
+  if (most >= text.size()) return text.size();
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return most;
+}
+
 }  // namespace cohost

@@ -362,10 +362,9 @@ grpc::Status GrpcStatus(const absl::Status& status) {
     length += LengthInHeader(text[end]);
     if (length > kLongestText) break;
   }
-  // Not in the middle of a character.
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   // The codes of both are the same numbers.
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), text.substr(0, end));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                      text.substr(0, CutBefore(text, end)));
 }
 
 }  // namespace cohost::supervisor

@@ -36,11 +36,7 @@ prometheus::ClientMetric::Label MakeLabel(std::string_view name, std::string_vie
   // Cut first: a sequence that the cut breaks is replaced. Again after it, since what replaces a
   // byte has three.
   label.value = ValidUtf8(value.substr(0, kLongestLabel));
-  if (label.value.size() > kLongestLabel) {
-    size_t end = kLongestLabel;
-    while ((static_cast<unsigned char>(label.value[end]) & 0xc0) == 0x80) --end;
-    label.value.resize(end);
-  }
+  label.value.resize(CutBefore(label.value, kLongestLabel));
   return label;
 }
 

@@ -26,5 +26,14 @@ TEST(ValidUtf8, MarksEachByteThatIsNoPartOfIt) {
   EXPECT_EQ(ValidUtf8("\xe2\x82"), std::string(kMark) + kMark) << "cut";
 }
 
+TEST(CutBefore, EndsBetweenCharacters) {
+  const std::string text = "a\xc3\xa9\xf0\x9f\x98\x80z";  // 1, 2, 4 and 1 bytes
+  const size_t ends[] = {0, 1, 1, 3, 3, 3, 3, 7, 8, 8};
+  for (size_t most = 0; most < std::size(ends); ++most) {
+    EXPECT_EQ(CutBefore(text, most), ends[most]) << most;
+  }
+  EXPECT_EQ(CutBefore("", 5), 0U);
+}
+
 }  // namespace
 }  // namespace cohost
