@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/fakes/segment_memory.h"
+#include "tests/support/loop.h"
 #include "worker/loop/deadline_queue.h"
 
 namespace cohost::worker {
@@ -96,15 +96,8 @@ class RosterTest : public ::testing::Test {
                    [answer](absl::StatusOr<v1::AssignResponse> got) { *answer = std::move(got); });
     return answer;
   }
-  template <typename Condition>
-  void RunUntil(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition() && std::chrono::steady_clock::now() < end) {
-      // The loop is without work while only another thread has some.
-      io_.restart();
-      io_.run_one_for(std::chrono::milliseconds(10));
-    }
-    ASSERT_TRUE(condition());
+  void RunUntil(const std::function<bool()>& condition) {
+    ASSERT_TRUE(testing::RunUntil(io_, condition));
   }
   void RunUntil(const std::shared_ptr<Answer>& answer) {
     RunUntil([&answer] { return answer->has_value(); });

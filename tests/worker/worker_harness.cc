@@ -5,11 +5,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <chrono>
-
 #include "base/system/seqpacket.h"
 #include "boost/asio/post.hpp"
 #include "gtest/gtest.h"
+#include "tests/support/loop.h"
 
 namespace cohost::worker {
 
@@ -92,20 +91,10 @@ void WorkerHarness::MakeReady(ServiceEntry& entry) {
   calls.SetServes(entry.name(), entry.id(), true);
 }
 
-void WorkerHarness::Poll() {
-  do {
-    io.restart();
-  } while (io.poll() > 0);
-}
+void WorkerHarness::Poll() { testing::PollAll(io); }
 
 bool WorkerHarness::RunUntil(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
-    io.restart();
-    io.run_one_for(std::chrono::milliseconds(10));
-  }
-  return true;
+  return testing::RunUntil(io, condition);
 }
 
 UniqueFd WorkerHarness::Connect(ServiceEntry& entry, const std::string& request) {

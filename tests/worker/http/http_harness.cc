@@ -7,8 +7,9 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <utility>
+
+#include "tests/support/loop.h"
 
 namespace cohost::worker {
 
@@ -45,20 +46,10 @@ FakeHostedService& HttpHarness::hosted(ServiceEntry& entry) {
   return static_cast<FakeHostedService&>(*entry.hosted());
 }
 
-void HttpHarness::Poll() {
-  do {
-    io.restart();
-  } while (io.poll() > 0);
-}
+void HttpHarness::Poll() { testing::PollAll(io); }
 
 bool HttpHarness::RunUntil(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
-    io.restart();
-    io.run_one_for(std::chrono::milliseconds(10));
-  }
-  return true;
+  return testing::RunUntil(io, condition);
 }
 
 void HttpHarness::Advance(absl::Duration duration) {

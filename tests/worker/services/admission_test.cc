@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "tests/fakes/clock.h"
 #include "tests/fakes/hosted_service.h"
 #include "tests/fakes/segment_memory.h"
+#include "tests/support/loop.h"
 
 namespace cohost::worker {
 namespace {
@@ -63,13 +63,7 @@ class AdmissionTest : public ::testing::Test {
   }
   // Runs the loop until no call is left; false after a while.
   [[nodiscard]] bool RunUntilNoCalls(Admission& admission) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (admission.calls() > 0) {
-      if (std::chrono::steady_clock::now() >= end) return false;
-      io.restart();
-      io.run_one_for(std::chrono::milliseconds(10));
-    }
-    return true;
+    return testing::RunUntil(io, [&] { return admission.calls() == 0; });
   }
   uint64_t Nanoseconds(const PlainExchange& exchange) const {
     return static_cast<uint64_t>(exchange.start().nanoseconds);

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/fakes/hosted_service.h"
 #include "tests/fakes/segment_memory.h"
+#include "tests/support/loop.h"
 #include "worker/loop/thread_slots.h"
 #include "worker/sdk/cohost.h"
 #include "worker/services/service_table.h"
@@ -71,19 +71,9 @@ class InternalExchangeTest : public ::testing::Test {
     exchange->Begin(*entry_);
     return exchange;
   }
-  void Poll() {
-    do {
-      io_.restart();
-    } while (io_.poll() > 0);
-  }
+  void Poll() { testing::PollAll(io_); }
   [[nodiscard]] bool RunUntilResults(size_t count) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (results_.size() < count) {
-      if (std::chrono::steady_clock::now() >= end) return false;
-      io_.restart();
-      io_.run_one_for(std::chrono::milliseconds(10));
-    }
-    return true;
+    return testing::RunUntil(io_, [&] { return results_.size() >= count; });
   }
 
   SegmentMemory memory_;
