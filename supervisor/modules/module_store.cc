@@ -24,7 +24,7 @@
 #include "base/strings.h"
 #include "base/system/file.h"
 #include "base/system/unique_fd.h"
-#include "supervisor/modules/elf_file.h"
+#include "supervisor/modules/verify/elf_file.h"
 
 namespace cohost::supervisor {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/modules/elf_file.h"
+#include "supervisor/modules/verify/elf_file.h"
 
 #include <elf.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/modules/elf_file.h"
+#include "supervisor/modules/verify/elf_file.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ TEST(CheckSharedObject, AcceptsAModuleWithoutWarnings) {
 }
 
 TEST(CheckSharedObject, FindsTheEntryPointByEitherHashTable) {
-  const auto warnings = Check(ModuleContent("sysv_hash_module.so"));
+  const auto warnings = Check(ModuleContent("verify/sysv_hash_module.so"));
   EXPECT_TRUE(warnings.ok()) << warnings.status();
 }
 
@@ -73,13 +73,13 @@ TEST(CheckSharedObject, WarnsOfStaticThreadLocalStorage) {
 }
 
 TEST(CheckSharedObject, WarnsOfVariablesThatModulesWouldShare) {
-  const auto warnings = Check(ModuleContent("unique_module.so"));
+  const auto warnings = Check(ModuleContent("verify/unique_module.so"));
   ASSERT_TRUE(warnings.ok()) << warnings.status();
   EXPECT_THAT(*warnings, ElementsAre(HasSubstr("-fno-gnu-unique")));
 }
 
 TEST(CheckSharedObject, RefusesWhatDoesNotDefineTheEntryPoint) {
-  ExpectRefused(ModuleContent("other_library.so"),
+  ExpectRefused(ModuleContent("verify/other_library.so"),
                 "it does not define the function cohost_module_v1");
 }
 
