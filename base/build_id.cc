@@ -4,10 +4,8 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -70,21 +68,15 @@ int Visit(dl_phdr_info* info, size_t, void* result) {
 }
 
 // All of `size` bytes at `offset`.
-absl::Status ReadAt(int fd, uint64_t offset, void* out, size_t size) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t count =
-        ::pread(fd, static_cast<char*>(out) + done, size - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return ErrnoStatus(errno, "pread", "");
-    if (count == 0) return absl::InvalidArgumentError("it ends before its own headers say");
-    done += static_cast<size_t>(count);
-  }
+absl::Status ReadAll(int fd, uint64_t offset, void* out, size_t size) {
+  COHOST_ASSIGN_OR_RETURN(const size_t got, ReadAt(fd, offset, out, size));
+  if (got < size) return absl::InvalidArgumentError("it ends before its own headers say");
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> FindInFile(int fd) {
   ElfW(Ehdr) header;
-  COHOST_RETURN_IF_ERROR(ReadAt(fd, 0, &header, sizeof(header)));
+  COHOST_RETURN_IF_ERROR(ReadAll(fd, 0, &header, sizeof(header)));
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_ident[EI_CLASS] != (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32) ||
       header.e_phentsize != sizeof(ElfW(Phdr))) {
@@ -93,10 +85,10 @@ absl::StatusOr<std::string> FindInFile(int fd) {
   for (size_t i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) segment;
     COHOST_RETURN_IF_ERROR(
-        ReadAt(fd, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)));
+        ReadAll(fd, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)));
     if (segment.p_type != PT_NOTE || segment.p_filesz > kMostNotes) continue;
     std::vector<unsigned char> notes(segment.p_filesz);
-    COHOST_RETURN_IF_ERROR(ReadAt(fd, segment.p_offset, notes.data(), notes.size()));
+    COHOST_RETURN_IF_ERROR(ReadAll(fd, segment.p_offset, notes.data(), notes.size()));
     std::string found = FindInNotes(notes.data(), notes.size());
     if (!found.empty()) return found;
   }

@@ -2,7 +2,6 @@
 #include "base/format/data_image_builder.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include "base/sha256.h"
 #include "base/status.h"
 #include "base/strings.h"
+#include "base/system/file.h"
 
 namespace cohost {
 
@@ -185,14 +185,9 @@ class WindowReader {
   absl::Status Fill(uint64_t offset) {
     begin_ = offset;
     window_.resize(std::min<uint64_t>(kWindow, file_size_ - offset));
-    size_t done = 0;
-    while (done < window_.size()) {
-      const ssize_t n = ::pread(fd_, window_.data() + done, window_.size() - done,
-                                static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return ErrnoStatus(errno, "pread", "");
-      if (n == 0) return absl::DataLossError("the file became shorter while it was read");
-      done += static_cast<size_t>(n);
+    COHOST_ASSIGN_OR_RETURN(const size_t got, ReadAt(fd_, offset, window_.data(), window_.size()));
+    if (got < window_.size()) {
+      return absl::DataLossError("the file became shorter while it was read");
     }
     return absl::OkStatus();
   }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -83,6 +84,23 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path, Bytes limit
   }
   return absl::ResourceExhaustedError(
       absl::StrCat("read '", path, "': longer than ", FormatBytes(limit)));
+}
+
+absl::StatusOr<size_t> ReadAt(int fd, uint64_t offset, void* to, size_t length) {
+  // No file has bytes further on, and pread would call it an invalid argument.
+  constexpr uint64_t kLargestOffset = std::numeric_limits<off_t>::max();
+  if (offset > kLargestOffset) return size_t{0};
+  length = std::min<uint64_t>(length, kLargestOffset - offset);
+  size_t done = 0;
+  while (done < length) {
+    const ssize_t got =
+        pread(fd, static_cast<char*>(to) + done, length - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, "pread", "");
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
 }
 
 absl::Status WriteAll(int fd, std::string_view bytes) {

@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,11 @@ absl::StatusOr<UniqueFd> OpenFile(const std::string& path, int flags, mode_t mod
 // The whole file, read from one descriptor. RESOURCE_EXHAUSTED when it is longer than `limit`,
 // FAILED_PRECONDITION when it is not a regular file.
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path, Bytes limit);
+
+// pread(2) up to `length` bytes, EINTR and short reads retried. The number of bytes read: less than
+// `length` only where the file ends, 0 when `offset` lies behind it, so that offsets and lengths
+// may come from a hostile file.
+absl::StatusOr<size_t> ReadAt(int fd, uint64_t offset, void* to, size_t length);
 
 // Writes all of `bytes`, retrying EINTR and short writes.
 absl::Status WriteAll(int fd, std::string_view bytes);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/system/file.h"
 #include "supervisor/pool/generation/sealed_memory.h"
 
 namespace cohost::supervisor {
@@ -130,14 +131,10 @@ absl::Status SegmentReader::FindRows() {
   constexpr size_t kChunkRows = 64;
   std::array<char, kChunkRows * sizeof(ServiceRow)> chunk;
   for (uint32_t first = 0; first < kServiceRows; first += kChunkRows) {
-    const off_t offset = offsetof(Segment, rows) + first * sizeof(ServiceRow);
-    ssize_t count;
-    do {
-      count = pread(descriptor_.get(), chunk.data(), chunk.size(), offset);
-    } while (count < 0 && errno == EINTR);
-    if (count != static_cast<ssize_t>(chunk.size())) {
-      return ErrnoStatus(count < 0 ? errno : EIO, "pread", "segment");
-    }
+    const uint64_t offset = offsetof(Segment, rows) + first * sizeof(ServiceRow);
+    const auto count = ReadAt(descriptor_.get(), offset, chunk.data(), chunk.size());
+    if (!count.ok()) return Annotate(count.status(), "segment");
+    if (*count < chunk.size()) return ErrnoStatus(EIO, "pread", "segment");
     for (uint32_t i = 0; i < kChunkRows; ++i) {
       uint64_t service_id = 0;
       std::memcpy(&service_id,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "gtest/gtest.h"
 #include "tests/support/temporary_folder.h"
@@ -59,6 +60,41 @@ TEST_F(File, FailedReplacementLeavesNothingBehind) {
   ASSERT_TRUE(MakeFolders(folder_ / "f/inside", 0700).ok());
   EXPECT_FALSE(WriteFileAtomically(folder_ / "f", "new", 0600).ok());
   EXPECT_EQ(EntriesInFolder(), 1u);
+}
+
+TEST_F(File, ReadsAtAnOffsetUpToTheEndOfTheFile) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "0123456789", 0600).ok());
+  const auto fd = OpenFile(folder_ / "f", O_RDONLY);
+  ASSERT_TRUE(fd.ok());
+  std::string text(4, '.');
+  EXPECT_EQ(*ReadAt(fd->get(), 3, text.data(), text.size()), 4u);
+  EXPECT_EQ(text, "3456");
+  EXPECT_EQ(*ReadAt(fd->get(), 8, text.data(), text.size()), 2u);
+  EXPECT_EQ(text, "8956");
+  EXPECT_EQ(*ReadAt(fd->get(), 10, text.data(), text.size()), 0u);
+  EXPECT_EQ(*ReadAt(fd->get(), 3, text.data(), 0), 0u);
+}
+
+TEST_F(File, NothingIsReadAtOffsetsThatNoFileHas) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "0123456789", 0600).ok());
+  const auto fd = OpenFile(folder_ / "f", O_RDONLY);
+  ASSERT_TRUE(fd.ok());
+  char text[4] = {};
+  for (const uint64_t offset : {uint64_t{1} << 40, (uint64_t{1} << 63) - 2, uint64_t{1} << 63,
+                                std::numeric_limits<uint64_t>::max()}) {
+    const auto got = ReadAt(fd->get(), offset, text, sizeof(text));
+    ASSERT_TRUE(got.ok()) << offset << " " << got.status();
+    EXPECT_EQ(*got, 0u) << offset;
+  }
+}
+
+TEST_F(File, ReadingAtAnOffsetNeedsADescriptorThatCanSeek) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]);
+  const UniqueFd writer(ends[1]);
+  char text[4] = {};
+  EXPECT_FALSE(ReadAt(reader.get(), 0, text, sizeof(text)).ok());
 }
 
 TEST_F(File, ReadHasALimit) {

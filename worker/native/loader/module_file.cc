@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/system/file.h"
 #include "base/system/unique_fd.h"
 
 namespace cohost::worker::native {
@@ -33,16 +33,10 @@ absl::Status Refused(const std::string& path, const std::string& why) {
   return absl::FailedPreconditionError(absl::StrCat(path, ": ", why));
 }
 
-absl::Status ReadAt(int fd, const std::string& path, uint64_t offset, void* out, size_t size) {
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t n =
-        ::pread(fd, static_cast<char*>(out) + done, size - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, "read", path);
-    if (n == 0) return Refused(path, "the file is cut off; copy it again");
-    done += static_cast<size_t>(n);
-  }
+absl::Status ReadAll(int fd, const std::string& path, uint64_t offset, void* out, size_t size) {
+  const auto got = ReadAt(fd, offset, out, size);
+  if (!got.ok()) return Annotate(got.status(), path);
+  if (*got < size) return Refused(path, "the file is cut off; copy it again");
   return absl::OkStatus();
 }
 
@@ -68,7 +62,7 @@ absl::StatusOr<bool> HasStaticTls(int fd, const std::string& path, const Elf64_P
   if (dynamic.p_filesz > kMaxDynamicBytes) return Refused(path, "damaged dynamic section");
   std::vector<Elf64_Dyn> entries(dynamic.p_filesz / sizeof(Elf64_Dyn));
   COHOST_RETURN_IF_ERROR(
-      ReadAt(fd, path, dynamic.p_offset, entries.data(), entries.size() * sizeof(Elf64_Dyn)));
+      ReadAll(fd, path, dynamic.p_offset, entries.data(), entries.size() * sizeof(Elf64_Dyn)));
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;
     if (entry.d_tag == DT_FLAGS) return (entry.d_un.d_val & DF_STATIC_TLS) != 0;
@@ -88,11 +82,11 @@ absl::StatusOr<ModuleFile> InspectModuleFile(const std::string& path) {
   const auto size = static_cast<uint64_t>(status.st_size);
 
   Elf64_Ehdr header = {};
-  COHOST_RETURN_IF_ERROR(ReadAt(fd.get(), path, 0, &header, sizeof(header)));
+  COHOST_RETURN_IF_ERROR(ReadAll(fd.get(), path, 0, &header, sizeof(header)));
   COHOST_RETURN_IF_ERROR(CheckHeader(path, header));
   std::vector<Elf64_Phdr> segments(header.e_phnum);
-  COHOST_RETURN_IF_ERROR(ReadAt(fd.get(), path, header.e_phoff, segments.data(),
-                                segments.size() * sizeof(Elf64_Phdr)));
+  COHOST_RETURN_IF_ERROR(ReadAll(fd.get(), path, header.e_phoff, segments.data(),
+                                 segments.size() * sizeof(Elf64_Phdr)));
   ModuleFile file;
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) {
