@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
+#include "base/status.h"
 #include "base/strings.h"
 #include "supervisor/config/settings_secrets.h"
 #include "supervisor/worker_identity.h"
@@ -29,12 +30,12 @@ void Append(std::string& out, absl::Duration duration) {
 
 void Append(std::string& out, uint64_t number) { Append(out, absl::StrCat(number)); }
 
-PreparedService PrepareService(const Service& service, ModuleStore& store,
+PreparedService PrepareService(const Service& service, ModuleStore::Batch& batch,
                                PreparedDeployment& prepared, std::vector<ConfigProblem>& problems) {
   const std::string key = absl::StrCat("services.", service.name);
   PreparedService out;
   out.service = service;
-  if (auto module = store.Publish(service.module, StoredKind::kModule); module.ok()) {
+  if (auto module = batch.Add(service.module, StoredKind::kModule); module.ok()) {
     out.module = *std::move(module);
     for (const std::string& warning : out.module.warnings) {
       prepared.remarks.push_back(absl::StrCat(service.module, ": ", warning));
@@ -43,7 +44,7 @@ PreparedService PrepareService(const Service& service, ModuleStore& store,
     problems.push_back(Problem(key + ".module", module.status()));
   }
   for (const auto& [name, path] : service.data_images) {
-    if (auto image = store.Publish(path, StoredKind::kDataImage); image.ok()) {
+    if (auto image = batch.Add(path, StoredKind::kDataImage); image.ok()) {
       out.data_images.emplace(name, *std::move(image));
     } else {
       problems.push_back(Problem(absl::StrCat(key, ".data_images.", name), image.status()));
@@ -84,16 +85,22 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
     prepared->identities.emplace(group.name,
                                  resolve(group.policy, absl::StrCat("groups.", group.name)));
   }
+  ModuleStore::Batch batch(store);
   for (const Service& service : deployment.services) {
     prepared->services.emplace(service.name,
-                               PrepareService(service, store, *prepared, out.problems));
+                               PrepareService(service, batch, *prepared, out.problems));
+  }
+  if (!out.problems.empty()) return out;
+  if (absl::Status status = batch.Commit(); !status.ok()) {
+    out.problems.push_back(Problem("host.state_dir", Annotate(status, "module store")));
+    return out;
   }
   if (absl::Status saved = store.SaveIndex(); !saved.ok()) {
     // Only a cache: the next start reads the files again.
     prepared->remarks.push_back(absl::StrCat("module store: ", AsAbsl(AsStd(saved.message()))));
   }
   prepared->deployment = std::move(deployment);
-  if (out.problems.empty()) out.prepared = std::move(prepared);
+  out.prepared = std::move(prepared);
   return out;
 }
 

@@ -244,7 +244,7 @@ int Supervisor::OpenState() {
   kept_ = std::move(opened.snapshot);
   events_ = std::make_unique<EventLog>(*state_, log_, SystemClock());
   std::vector<std::string> notices = std::move(opened.notices);
-  auto store = ModuleStore::Open(host_.state_dir + "/modules", &notices);
+  auto store = ModuleStore::Open({.folder = host_.state_dir + "/modules"}, &notices);
   if (!store.ok()) return Complain(2, store.status());
   store_ = *std::move(store);
   for (const std::string& notice : notices) {

@@ -27,9 +27,15 @@ bool IsHash(absl::string_view text) {
          });
 }
 
+// One word each, also where people read two.
+absl::string_view WordOf(StoredKind kind) {
+  return kind == StoredKind::kDataImage ? "image" : AsAbsl(StoredKindName(kind));
+}
+
 std::optional<StoredKind> ParseKind(absl::string_view text) {
-  if (text == "module") return StoredKind::kModule;
-  if (text == "image") return StoredKind::kDataImage;
+  for (const StoredKind kind : kStoredKinds) {
+    if (text == WordOf(kind)) return kind;
+  }
   return std::nullopt;
 }
 
@@ -88,9 +94,9 @@ std::string SourceIndex::Format() const {
   for (const auto& [source, entry] : entries_) {
     // Such a path is hashed again at each start.
     if (source.find('\n') != std::string::npos) continue;
-    absl::StrAppend(&text, entry.hash, entry.kind == StoredKind::kModule ? " module " : " image ",
-                    entry.stamp.device, " ", entry.stamp.inode, " ", entry.stamp.size, " ",
-                    entry.stamp.modified_ns, " ", entry.stamp.changed_ns, " ");
+    absl::StrAppend(&text, entry.hash, " ", WordOf(entry.kind), " ", entry.stamp.device, " ",
+                    entry.stamp.inode, " ", entry.stamp.size, " ", entry.stamp.modified_ns, " ",
+                    entry.stamp.changed_ns, " ");
     absl::StrAppend(&text, source, "\n");
   }
   return text;
@@ -112,11 +118,14 @@ bool SourceIndex::Remember(const std::string& source, Entry entry) {
   return true;
 }
 
-std::string SourceIndex::SourceOf(const std::string& hash) const {
-  for (const auto& [source, entry] : entries_) {
-    if (entry.hash == hash) return source;
-  }
-  return "";
+std::map<std::string, std::string> SourceIndex::SourcesByHash() const {
+  std::map<std::string, std::string> sources;
+  for (const auto& [source, entry] : entries_) sources.emplace(entry.hash, source);
+  return sources;
+}
+
+size_t SourceIndex::Retain(const std::function<bool(const std::string& hash)>& is_there) {
+  return std::erase_if(entries_, [&](const auto& entry) { return !is_there(entry.second.hash); });
 }
 
 }  // namespace cohost::supervisor

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,8 +31,8 @@ struct FileStamp {
 //
 // As text, one line a source, so that a torn or damaged file loses single lines at most:
 //   cohost-sources 1
-//   <hash> <module|image> <device> <inode> <size> <modified> <changed> <path to the end of the
-//   line>
+//   <hash> <module|image|assembly|file|program> <device> <inode> <size> <modified> <changed> <path
+//   to the end of the line>
 // A line that does not read exactly so is skipped; another first line makes the index empty.
 class SourceIndex {
  public:
@@ -51,8 +52,10 @@ class SourceIndex {
                                   const FileStamp& stamp) const;
   // False when that was known already.
   bool Remember(const std::string& source, Entry entry);
-  // The source that gave this file, empty when unknown.
-  std::string SourceOf(const std::string& hash) const;
+  // A source that gave each file: of several the first by name.
+  std::map<std::string, std::string> SourcesByHash() const;
+  // Forgets what gave files that are not there any more; how many.
+  size_t Retain(const std::function<bool(const std::string& hash)>& is_there);
 
  private:
   std::map<std::string, Entry> entries_;  // by source path

@@ -9,8 +9,14 @@ std::string_view StoredKindName(StoredKind kind) {
       return "module";
     case StoredKind::kDataImage:
       return "data image";
+    case StoredKind::kAssembly:
+      return "assembly";
+    case StoredKind::kFile:
+      return "file";
+    case StoredKind::kProgram:
+      return "program";
   }
-  return "";
+  return "file";
 }
 
 }  // namespace cohost::supervisor

@@ -9,9 +9,19 @@
 
 namespace cohost::supervisor {
 
-enum class StoredKind { kModule, kDataImage };
+// What a stored file is: how it is checked before it enters the store, and its extension there.
+enum class StoredKind {
+  kModule,     // ".so": a shared object with our entry point
+  kDataImage,  // ".img"
+  kAssembly,   // ".dll": a .NET assembly, IL or ReadyToRun
+  kFile,       // ".file": anything else of a tree; not checked
+  kProgram,    // ".program": the same with permission to execute
+};
+inline constexpr StoredKind kStoredKinds[] = {StoredKind::kModule, StoredKind::kDataImage,
+                                              StoredKind::kAssembly, StoredKind::kFile,
+                                              StoredKind::kProgram};
 
-// "module" or "data image", as the admin API says it.
+// "module", "data image", "assembly", "file", "program": as the admin API says it.
 std::string_view StoredKindName(StoredKind kind);
 
 // One file of the module store.

@@ -33,7 +33,7 @@ void DeployerWorld::Build() {
   state_ = State::Open(StateFile());
   event_log_ = std::make_unique<EventLog>(*state_.state, log_, time);
   event_log_->Subscribe([this](const HostEvent& event) { events.push_back(event); });
-  store_ = ModuleStore::Open(folder / "state/modules", &state_.notices).value();
+  store_ = ModuleStore::Open({.folder = folder / "state/modules"}, &state_.notices).value();
   listeners_ = std::make_unique<ListenerSet>(holder);
   Inheritance inheritance;
   std::vector<HeldEntry> sockets;

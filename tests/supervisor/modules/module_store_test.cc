@@ -30,7 +30,7 @@ using ::testing::SizeIs;
 
 std::unique_ptr<ModuleStore> OpenStore(const TestFolder& folder) {
   std::vector<std::string> notices;
-  auto store = ModuleStore::Open(folder.path() + "/store", &notices);
+  auto store = ModuleStore::Open({.folder = folder.path() + "/store"}, &notices);
   EXPECT_TRUE(store.ok()) << store.status();
   EXPECT_THAT(notices, IsEmpty());
   return *std::move(store);
@@ -193,7 +193,9 @@ TEST(ModuleStore, DoesNotReadAnUnchangedSourceAgain) {
   const std::string fake(64, '0');
   ASSERT_TRUE(index.Remember(source, {FileStamp::Of(status), fake, StoredKind::kModule}));
   folder.Write("store/index", index.Format());
-  folder.Write("store/" + fake + ".so", ModuleContent("plain_module.so"));
+  const std::string stored =
+      folder.Write("store/" + fake + ".so", ModuleContent("plain_module.so"));
+  ASSERT_EQ(::chmod(stored.c_str(), 0555), 0);
   store = OpenStore(folder);
   EXPECT_EQ(store->Publish(source, StoredKind::kModule)->hash, fake);
   // Where the folder does not hold it, the folder is right.
@@ -212,7 +214,7 @@ TEST(ModuleStore, OpensWithADamagedIndexAndLeftovers) {
   folder.Write("store/index", std::string(5000, '\0'));
   folder.Write("store/.publish-abc123", "half a copy");
   std::vector<std::string> notices;
-  const auto store = ModuleStore::Open(folder.path() + "/store", &notices);
+  const auto store = ModuleStore::Open({.folder = folder.path() + "/store"}, &notices);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_THAT(notices, SizeIs(1));
   EXPECT_THAT(Content(**store), SizeIs(1));
@@ -310,6 +312,106 @@ TEST(ModuleStore, AFileThatChangesWhileItIsReadNeverEntersTorn) {
     const std::string content = ReadFile(store->folder() + "/" + name);
     EXPECT_TRUE(content == a || content == b) << name;
   }
+}
+
+TEST(ModuleStore, ABatchIsThereTogether) {
+  const TestFolder folder;
+  const auto store = OpenStore(folder);
+  ModuleStore::Batch batch(*store);
+  const auto a =
+      batch.Add(folder.Write("a.so", ModuleContent("plain_module.so")), StoredKind::kModule);
+  const auto b = batch.Add(folder.Write("b.txt", "text"), StoredKind::kFile);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(store->Find(a->hash, StoredKind::kModule).status().code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(batch.Commit().ok());
+  EXPECT_EQ(store->Find(a->hash, StoredKind::kModule)->path, a->path);
+  EXPECT_EQ(store->Find(b->hash, StoredKind::kFile)->size.count, 4u);
+  EXPECT_EQ(store->Find(b->hash, StoredKind::kModule).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store->Find("../" + b->hash, StoredKind::kFile).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(ModuleStore, LinksBeginASecondCopyWhenAFileHasEnough) {
+  const TestFolder folder;
+  std::vector<std::string> notices;
+  const auto store =
+      ModuleStore::Open({.folder = folder.path() + "/store", .most_links = 3}, &notices);
+  ASSERT_TRUE(store.ok());
+  const auto file = (*store)->Publish(folder.Write("a", "content"), StoredKind::kFile);
+  ASSERT_TRUE(file.ok());
+  std::set<ino_t> inodes;
+  for (int i = 0; i < 5; ++i) {
+    const std::string path = folder.path() + "/link" + std::to_string(i);
+    ASSERT_TRUE((*store)->Link(*file, path).ok());
+    struct stat status;
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_LE(status.st_nlink, 3u);
+    inodes.insert(status.st_ino);
+    EXPECT_EQ(ReadFile(path), "content");
+  }
+  // Two links beside the first copy's own name, two beside the second's, one beside the third's.
+  EXPECT_THAT(inodes, SizeIs(3));
+  EXPECT_THAT(*(*store)->List(), SizeIs(1));
+  EXPECT_EQ((*store)->Check()->files, 3u);
+  EXPECT_EQ((*store)->Link(*file, folder.path() + "/link0").code(),
+            absl::StatusCode::kAlreadyExists);
+}
+
+TEST(ModuleStore, CheckFindsWhatIsDamagedForgottenAndForeign) {
+  const TestFolder folder;
+  const auto store = OpenStore(folder);
+  const std::string source = folder.Write("a.so", ModuleContent("plain_module.so"));
+  PublishUntilIndexed(*store, source);
+  const auto damaged = store->Publish(source, StoredKind::kModule);
+  const auto whole = store->Publish(folder.Write("b", "whole"), StoredKind::kFile);
+  folder.Write("store/README", "foreign");
+  auto check = store->Check();
+  ASSERT_TRUE(check.ok()) << check.status();
+  EXPECT_EQ(check->files, 2u);
+  EXPECT_EQ(check->size.count, damaged->size.count + 5);
+  EXPECT_THAT(check->damaged, IsEmpty());
+  EXPECT_THAT(check->foreign, ElementsAre("README"));
+
+  // One bit, as a disk turns it: size and mode stay.
+  std::string content = ReadFile(damaged->path);
+  content[content.size() / 2] ^= 1;
+  ASSERT_EQ(::chmod(damaged->path.c_str(), 0755), 0);
+  folder.Write("store/" + damaged->hash + ".so", content);
+  ASSERT_EQ(::chmod(damaged->path.c_str(), 0555), 0);
+  check = store->Check();
+  ASSERT_TRUE(check.ok()) << check.status();
+  EXPECT_EQ(check->files, 1u);
+  ASSERT_THAT(check->damaged, SizeIs(1));
+  EXPECT_THAT(check->damaged[0], HasSubstr("/damaged/" + damaged->hash));
+  EXPECT_EQ(check->forgotten, 1u);
+  EXPECT_TRUE(std::filesystem::exists(whole->path));
+  // The next publish brings it back, under the same name.
+  ASSERT_TRUE(store->Publish(source, StoredKind::kModule).ok());
+  EXPECT_EQ(ReadFile(damaged->path), ModuleContent("plain_module.so"));
+}
+
+TEST(ModuleStore, CollectRemovesWhatNobodyUses) {
+  const TestFolder folder;
+  const auto store = OpenStore(folder);
+  const auto kept = store->Publish(folder.Write("a", "kept"), StoredKind::kFile);
+  const auto linked = store->Publish(folder.Write("b", "linked"), StoredKind::kFile);
+  const auto unused = store->Publish(folder.Write("c", "unused"), StoredKind::kFile);
+  ASSERT_TRUE(kept.ok() && linked.ok() && unused.ok());
+  ASSERT_TRUE(store->Link(*linked, folder.path() + "/tree").ok());
+  auto young = store->Collect({kept->hash}, absl::Hours(1));
+  ASSERT_TRUE(young.ok()) << young.status();
+  EXPECT_THAT(young->removed, IsEmpty());
+  EXPECT_EQ(young->young, 1u);
+  const auto collection = store->Collect({kept->hash}, absl::ZeroDuration());
+  ASSERT_TRUE(collection.ok()) << collection.status();
+  ASSERT_THAT(collection->removed, SizeIs(1));
+  EXPECT_EQ(collection->removed[0].hash, unused->hash);
+  EXPECT_EQ(collection->freed.count, 6u);
+  EXPECT_FALSE(std::filesystem::exists(unused->path));
+  EXPECT_TRUE(std::filesystem::exists(kept->path));
+  // Its tree goes, then it may go.
+  std::filesystem::remove(folder.path() + "/tree");
+  EXPECT_THAT(store->Collect({kept->hash}, absl::ZeroDuration())->removed, SizeIs(1));
 }
 
 }  // namespace

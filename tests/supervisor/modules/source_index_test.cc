@@ -38,8 +38,8 @@ TEST(SourceIndex, ReadsWhatItWrites) {
   EXPECT_EQ(read.Find("/with space and \xff.so", StoredKind::kModule, kStamp), kHash);
   EXPECT_EQ(read.Find("/b.img", StoredKind::kDataImage, kStamp), std::string(64, 'b'));
   EXPECT_EQ(read.Format(), index.Format());
-  EXPECT_EQ(read.SourceOf(kHash), "/with space and \xff.so");
-  EXPECT_EQ(read.SourceOf("x"), "");
+  EXPECT_EQ(read.SourcesByHash().at(kHash), "/with space and \xff.so");
+  EXPECT_FALSE(read.SourcesByHash().contains("x"));
 }
 
 TEST(SourceIndex, APathThatIsNoLineIsNotWritten) {
@@ -53,7 +53,7 @@ TEST(SourceIndex, SkipsLinesThatMakeNoSense) {
   size_t skipped = 0;
   const SourceIndex index = SourceIndex::Parse(
       "cohost-sources 1\n" + good + "half a li\n" + kHash + " module 1 2 3 4 5 relative\n" + kHash +
-          " program 1 2 3 4 5 /a\n" + kHash + " module -1 2 3 4 5 /a\n" + kHash.substr(1) +
+          " folder 1 2 3 4 5 /a\n" + kHash + " module -1 2 3 4 5 /a\n" + kHash.substr(1) +
           " module 1 2 3 4 5 /a\n" + std::string(100, '\0') + "\n",
       &skipped);
   EXPECT_EQ(skipped, 6u);
