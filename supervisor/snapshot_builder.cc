@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "supervisor/deployer/pool_targets.h"
+#include "supervisor/deployer/worker_identity.h"
 #include "supervisor/listen/backlog.h"
-#include "supervisor/pool_targets.h"
-#include "supervisor/worker_identity.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "supervisor/deployer.h"
+#include "supervisor/deployer/deployer.h"
 #include "supervisor/listen/listener_set.h"
 #include "supervisor/modules/stored_file.h"
 #include "supervisor/profile/process_sampler.h"

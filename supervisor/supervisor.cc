@@ -19,7 +19,7 @@
 #include "base/system/resident_pages.h"
 #include "boost/asio/post.hpp"
 #include "supervisor/config/deployment_loader.h"
-#include "supervisor/pool_targets.h"
+#include "supervisor/deployer/pool_targets.h"
 #include "supervisor/process/instance_lock.h"
 #include "supervisor/ready_line.h"
 

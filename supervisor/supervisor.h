@@ -12,7 +12,7 @@
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/thread_pool.hpp"
 #include "supervisor/admin/admin_server.h"
-#include "supervisor/deployer.h"
+#include "supervisor/deployer/deployer.h"
 #include "supervisor/event_log.h"
 #include "supervisor/host_gateway.h"
 #include "supervisor/listen/listener_set.h"

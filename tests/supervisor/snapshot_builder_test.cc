@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/supervisor/deployer_world.h"
+#include "tests/supervisor/deployer/deployer_world.h"
 
 namespace cohost::supervisor {
 namespace {

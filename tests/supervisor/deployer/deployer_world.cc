@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/supervisor/deployer_world.h"
+#include "tests/supervisor/deployer/deployer_world.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

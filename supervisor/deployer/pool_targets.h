@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "supervisor/deployer/prepared_deployment.h"
 #include "supervisor/listen/listener_set.h"
 #include "supervisor/placement/placement.h"
 #include "supervisor/pool/pool_target.h"
-#include "supervisor/prepared_deployment.h"
 #include "supervisor/state/state.h"
 
 namespace cohost::supervisor {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/worker_identity.h"
+#include "supervisor/deployer/worker_identity.h"
 
 #include <unistd.h>
 

@@ -16,12 +16,12 @@
 #include "boost/asio/thread_pool.hpp"
 #include "supervisor/admin/host_control.h"
 #include "supervisor/config/load_options.h"
+#include "supervisor/deployer/prepared_deployment.h"
 #include "supervisor/event_log.h"
 #include "supervisor/listen/listener_set.h"
 #include "supervisor/modules/module_store.h"
 #include "supervisor/placement/placement.h"
 #include "supervisor/pool/pool.h"
-#include "supervisor/prepared_deployment.h"
 #include "supervisor/state/state.h"
 
 namespace cohost::supervisor {

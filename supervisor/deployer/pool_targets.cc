@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/pool_targets.h"
+#include "supervisor/deployer/pool_targets.h"
 
 #include <unistd.h>
 

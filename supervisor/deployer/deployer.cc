@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/deployer.h"
+#include "supervisor/deployer/deployer.h"
 
 #include <utility>
 
@@ -9,8 +9,8 @@
 #include "boost/asio/post.hpp"
 #include "supervisor/config/deployment_loader.h"
 #include "supervisor/config/deployment_writer.h"
-#include "supervisor/descriptor_need.h"
-#include "supervisor/pool_targets.h"
+#include "supervisor/deployer/descriptor_need.h"
+#include "supervisor/deployer/pool_targets.h"
 
 namespace cohost::supervisor {
 namespace {

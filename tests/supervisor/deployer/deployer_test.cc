@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/deployer.h"
+#include "supervisor/deployer/deployer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "supervisor/config/address_text.h"
 #include "supervisor/listen/listener.h"
-#include "tests/supervisor/deployer_world.h"
+#include "tests/supervisor/deployer/deployer_world.h"
 
 namespace cohost::supervisor {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/prepared_deployment.h"
+#include "supervisor/deployer/prepared_deployment.h"
 
 #include <cstring>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "base/strings.h"
 #include "supervisor/config/settings_secrets.h"
-#include "supervisor/worker_identity.h"
+#include "supervisor/deployer/worker_identity.h"
 
 namespace cohost::supervisor {
 namespace {

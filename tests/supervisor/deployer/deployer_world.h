@@ -12,7 +12,7 @@
 #include "base/system/unique_fd.h"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/thread_pool.hpp"
-#include "supervisor/deployer.h"
+#include "supervisor/deployer/deployer.h"
 #include "tests/fakes/descriptor_holder.h"
 #include "tests/fakes/manual_time.h"
 #include "tests/fakes/workers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/prepared_deployment.h"
+#include "supervisor/deployer/prepared_deployment.h"
 
 #include <gtest/gtest.h>
 

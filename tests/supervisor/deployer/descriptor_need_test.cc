@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/descriptor_need.h"
+#include "supervisor/deployer/descriptor_need.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
