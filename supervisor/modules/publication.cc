@@ -31,7 +31,6 @@ namespace {
 // look-up in a 10 MB data image 128 KiB with parts of 64 KiB, 512 KiB with parts of 256 KiB).
 constexpr size_t kChunk = 64 * 1024;
 // The function that every module defines (worker/sdk/cohost.h).
-constexpr char kModuleEntryPoint[] = "cohost_module_v1";
 // A folder that was made but not locked yet may be taken for a dead publisher's, once in a blue
 // moon.
 constexpr int kStagingAttempts = 3;
@@ -99,7 +98,7 @@ absl::StatusOr<std::string> HashOf(int fd, uint64_t size) {
 // The cheap part of the check, before anything is copied.
 absl::Status CheckSource(const Source& source, StoredKind kind) {
   if (kind == StoredKind::kModule) {
-    return CheckSharedObject(source.fd.get(), kModuleEntryPoint).status();
+    return CheckSharedObject(source.fd.get()).status();
   }
   if (kind != StoredKind::kDataImage) return absl::OkStatus();
   unsigned char header[COHOST_DATA_IMAGE_HEADER_SIZE] = {};
@@ -112,7 +111,10 @@ absl::Status CheckSource(const Source& source, StoredKind kind) {
 }
 
 absl::StatusOr<std::vector<std::string>> CheckCopy(int fd, StoredKind kind) {
-  if (kind == StoredKind::kModule) return CheckSharedObject(fd, kModuleEntryPoint);
+  if (kind == StoredKind::kModule) {
+    COHOST_ASSIGN_OR_RETURN(ElfReport report, CheckSharedObject(fd));
+    return std::move(report.warnings);
+  }
   if (kind != StoredKind::kDataImage) return std::vector<std::string>();
   const absl::Status status = VerifyDataImage(fd);
   if (absl::IsDataLoss(status)) return absl::InvalidArgumentError(status.message());
