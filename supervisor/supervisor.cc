@@ -361,11 +361,12 @@ void Supervisor::ReportReadyOnce() {
 void Supervisor::StartSampling(absl::Duration delay) {
   sample_timer_.Start(delay, [this] {
     // Ignoring a sampler that is busy: then others have just asked.
-    (void)sampler_->Measure(SampledProcesses(), [this](std::vector<ProcessSample> samples) {
-      boost::asio::post(loop_, [this, samples = std::move(samples)]() mutable {
-        TakeSamples(std::move(samples));
-      });
-    });
+    (void)sampler_->Measure(
+        SampledProcesses(), SampleDepth::kTotals, [this](std::vector<ProcessSample> samples) {
+          boost::asio::post(loop_, [this, samples = std::move(samples)]() mutable {
+            TakeSamples(std::move(samples));
+          });
+        });
     StartSampling(kSampleInterval);
   });
 }
@@ -377,7 +378,7 @@ void Supervisor::Sample(std::function<void(std::shared_ptr<const HostSnapshot>)>
       done(BuildSnapshot());
     });
   };
-  if (!sampler_->Measure(SampledProcesses(), std::move(sampled))) {
+  if (!sampler_->Measure(SampledProcesses(), SampleDepth::kTotals, std::move(sampled))) {
     // Others are being measured: their figures are as good.
     done(BuildSnapshot());
   }

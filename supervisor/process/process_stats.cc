@@ -22,8 +22,12 @@
 namespace cohost::supervisor {
 namespace {
 
-// Both files are one screen of text; more is not what we know.
+// All but smaps are one screen of text; more is not what we know.
 constexpr size_t kLongestFile = 16 * 1024;
+// The kernel gives a page or so at a time, whatever the buffer.
+constexpr size_t kMapsPart = 64 * 1024;
+// A million mappings.
+constexpr size_t kLongestMaps = size_t{1} << 30;
 
 // The value of "Key:   123 kB" among the lines of `text`.
 std::optional<Bytes> FindKilobytes(std::string_view text, std::string_view key) {
@@ -45,22 +49,35 @@ std::optional<Bytes> FindKilobytes(std::string_view text, std::string_view key) 
   return std::nullopt;
 }
 
-absl::StatusOr<std::string> ReadAt(const UniqueFd& folder, const char* name) {
-  const UniqueFd fd(openat(folder.get(), name, O_RDONLY | O_CLOEXEC));
+absl::StatusOr<UniqueFd> OpenAt(const UniqueFd& folder, const char* name) {
+  UniqueFd fd(openat(folder.get(), name, O_RDONLY | O_CLOEXEC));
   // An open /proc/PID of an ended process answers ESRCH or ENOENT: one code for both.
   if (!fd.valid()) {
     return errno == ESRCH ? absl::NotFoundError("the process has ended")
                           : ErrnoStatus(errno, "open", name);
   }
+  return fd;
+}
+
+// Up to `size` bytes; 0 at the end.
+absl::StatusOr<size_t> ReadSome(const UniqueFd& fd, const char* name, char* buffer, size_t size) {
+  while (true) {
+    const ssize_t got = read(fd.get(), buffer, size);
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno == ESRCH) return absl::NotFoundError("the process has ended");
+    if (errno != EINTR) return ErrnoStatus(errno, "read", name);
+  }
+}
+
+absl::StatusOr<std::string> ReadAt(const UniqueFd& folder, const char* name) {
+  COHOST_ASSIGN_OR_RETURN(const UniqueFd fd, OpenAt(folder, name));
   std::string text(kLongestFile, '\0');
   size_t length = 0;
   while (length < text.size()) {
-    const ssize_t got = read(fd.get(), text.data() + length, text.size() - length);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == ESRCH) return absl::NotFoundError("the process has ended");
-    if (got < 0) return ErrnoStatus(errno, "read", name);
+    COHOST_ASSIGN_OR_RETURN(const size_t got,
+                            ReadSome(fd, name, text.data() + length, text.size() - length));
     if (got == 0) break;
-    length += static_cast<size_t>(got);
+    length += got;
   }
   text.resize(length);
   if (text.empty()) return absl::NotFoundError("the process has ended");
@@ -128,6 +145,20 @@ absl::StatusOr<ProcessStats> ProcessStats::Open(pid_t pid, int pidfd) {
 absl::StatusOr<MemoryStats> ProcessStats::ReadMemory() const {
   COHOST_ASSIGN_OR_RETURN(const std::string text, ReadAt(folder_, "smaps_rollup"));
   return ParseSmapsRollup(text);
+}
+
+absl::Status ProcessStats::ReadMaps(
+    const std::function<absl::Status(std::string_view part)>& sink) const {
+  COHOST_ASSIGN_OR_RETURN(const UniqueFd fd, OpenAt(folder_, "smaps"));
+  std::string part(kMapsPart, '\0');
+  for (size_t length = 0;;) {
+    COHOST_ASSIGN_OR_RETURN(const size_t got, ReadSome(fd, "smaps", part.data(), part.size()));
+    if (got == 0 && length == 0) return absl::NotFoundError("the process has ended");
+    if (got == 0) return absl::OkStatus();
+    length += got;
+    if (length > kLongestMaps) return absl::ResourceExhaustedError("smaps: more than 1 GiB");
+    COHOST_RETURN_IF_ERROR(sink(std::string_view(part).substr(0, got)));
+  }
 }
 
 absl::StatusOr<CpuStats> ProcessStats::ReadCpu() const {

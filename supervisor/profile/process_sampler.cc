@@ -5,19 +5,34 @@
 
 #include <utility>
 
+#include "base/status.h"
 #include "base/system/pidfd.h"
 
 namespace cohost::supervisor {
 namespace {
 
-ProcessSample Sample(const SampledProcess& process) {
-  ProcessSample sample{process.name, process.pid, std::nullopt, std::nullopt};
+absl::StatusOr<ProcessMaps> ReadMaps(const ProcessStats& stats) {
+  ProcessMaps maps;
+  SmapsParser parser([&maps](const Mapping& mapping) { maps.Add(mapping); });
+  COHOST_RETURN_IF_ERROR(
+      stats.ReadMaps([&parser](std::string_view part) { return parser.Feed(part); }));
+  COHOST_RETURN_IF_ERROR(parser.Finish());
+  return maps;
+}
+
+ProcessSample Sample(const SampledProcess& process, SampleDepth depth) {
+  ProcessSample sample;
+  sample.name = process.name;
+  sample.pid = process.pid;
   const UniqueFd pidfd = OpenPidfd(process.pid);
   if (!pidfd.valid()) return sample;
   const auto stats = ProcessStats::Open(process.pid, pidfd.get());
   if (!stats.ok()) return sample;
   if (const auto memory = stats->ReadMemory(); memory.ok()) sample.memory = *memory;
   if (const auto cpu = stats->ReadCpu(); cpu.ok()) sample.cpu = *cpu;
+  if (depth == SampleDepth::kMappings) {
+    if (auto maps = ReadMaps(*stats); maps.ok()) sample.maps = *std::move(maps);
+  }
   return sample;
 }
 
@@ -34,11 +49,11 @@ ProcessSampler::~ProcessSampler() {
   thread_.join();
 }
 
-bool ProcessSampler::Measure(std::vector<SampledProcess> processes, Done done) {
+bool ProcessSampler::Measure(std::vector<SampledProcess> processes, SampleDepth depth, Done done) {
   {
     MutexLock lock(mutex_);
     if (jobs_.size() >= kMostWaiting) return false;
-    jobs_.push_back({std::move(processes), std::move(done)});
+    jobs_.push_back({std::move(processes), depth, std::move(done)});
   }
   changed_.NotifyOne();
   return true;
@@ -62,7 +77,7 @@ void ProcessSampler::Run() {
         MutexLock lock(mutex_);
         if (ending_) return;
       }
-      samples.push_back(Sample(process));
+      samples.push_back(Sample(process, job.depth));
     }
     job.done(std::move(samples));
   }

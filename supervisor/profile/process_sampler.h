@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "base/mutex.h"
 #include "supervisor/process/process_stats.h"
+#include "supervisor/profile/process_maps.h"
 
 namespace cohost::supervisor {
 
@@ -21,12 +22,20 @@ struct SampledProcess {
   pid_t pid = 0;
 };
 
+// How closely the memory of a process is looked at.
+enum class SampleDepth {
+  kTotals,    // smaps_rollup: cheap enough for every 30 s
+  kMappings,  // and smaps: slows a worker with many mappings down, so only on command and daily
+};
+
 struct ProcessSample {
   std::string name;
   pid_t pid = 0;
   // Unset when the process has ended or may not be read.
   std::optional<MemoryStats> memory;
   std::optional<CpuStats> cpu;
+  // With kMappings only.
+  std::optional<ProcessMaps> maps;
 };
 
 // Measures processes on a thread of its own, one after the other: reading the memory of a process
@@ -43,12 +52,13 @@ class ProcessSampler {
   ProcessSampler& operator=(const ProcessSampler&) = delete;
 
   // False, and `done` is never called, when kMostWaiting measurements wait already.
-  bool Measure(std::vector<SampledProcess> processes, Done done);
+  bool Measure(std::vector<SampledProcess> processes, SampleDepth depth, Done done);
 
  private:
   static constexpr size_t kMostWaiting = 8;
   struct Job {
     std::vector<SampledProcess> processes;
+    SampleDepth depth = SampleDepth::kTotals;
     Done done;
   };
 

@@ -90,6 +90,30 @@ TEST(ProcessStats, ReadsThisProcess) {
   EXPECT_GE(cpu->threads, 1u);
 }
 
+TEST(ProcessStats, ReadsMappingsInPartsUntilTheReaderHasEnough) {
+  const UniqueFd pidfd = OpenPidfd(getpid());
+  const auto stats = ProcessStats::Open(getpid(), pidfd.get());
+  ASSERT_TRUE(stats.ok());
+  std::string text;
+  int parts = 0;
+  const absl::Status read = stats->ReadMaps([&](std::string_view part) {
+    ++parts;
+    text += part;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(read.ok()) << read;
+  EXPECT_GT(parts, 1);
+  EXPECT_NE(text.find("[stack]"), std::string::npos);
+  EXPECT_EQ(text.substr(text.size() - 1), "\n");
+  parts = 0;
+  const absl::Status ended = stats->ReadMaps([&](std::string_view) {
+    ++parts;
+    return absl::DataLossError("enough");
+  });
+  EXPECT_EQ(ended.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(parts, 1);
+}
+
 TEST(ProcessStats, EndedProcessIsNotFound) {
   auto process = testing::TestProcess::Start({.command = {"/bin/sleep", "1000"}});
   ASSERT_TRUE(process.ok());
@@ -100,6 +124,8 @@ TEST(ProcessStats, EndedProcessIsNotFound) {
   ASSERT_TRUE((*process)->WaitUntilEnded().has_value());
   EXPECT_EQ(stats->ReadMemory().status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(stats->ReadCpu().status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(stats->ReadMaps([](std::string_view) { return absl::OkStatus(); }).code(),
+            absl::StatusCode::kNotFound);
   // Not even when the number lives again, as that of this test here.
   EXPECT_EQ(ProcessStats::Open(getpid(), (*process)->pidfd()).status().code(),
             absl::StatusCode::kNotFound);

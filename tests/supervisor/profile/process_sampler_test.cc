@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 
@@ -11,12 +12,13 @@ namespace cohost::supervisor {
 namespace {
 
 std::vector<ProcessSample> MeasureAndWait(ProcessSampler& sampler,
-                                          std::vector<SampledProcess> processes) {
+                                          std::vector<SampledProcess> processes,
+                                          SampleDepth depth = SampleDepth::kTotals) {
   auto promise = std::make_shared<std::promise<std::vector<ProcessSample>>>();
   auto future = promise->get_future();
-  EXPECT_TRUE(sampler.Measure(std::move(processes), [promise](std::vector<ProcessSample> samples) {
-    promise->set_value(std::move(samples));
-  }));
+  EXPECT_TRUE(sampler.Measure(
+      std::move(processes), depth,
+      [promise](std::vector<ProcessSample> samples) { promise->set_value(std::move(samples)); }));
   if (future.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
     ADD_FAILURE() << "no samples within 30 s";
     return {};
@@ -34,6 +36,25 @@ TEST(ProcessSampler, MeasuresAProcessByItsPid) {
   EXPECT_GT(samples[0].memory->pss.count, 0u);
   ASSERT_TRUE(samples[0].cpu.has_value());
   EXPECT_GE(samples[0].cpu->threads, 2u);
+  EXPECT_FALSE(samples[0].maps.has_value()) << "nobody asked for what it costs";
+}
+
+TEST(ProcessSampler, MappingsAddUpToTheTotals) {
+  ProcessSampler sampler;
+  const auto samples = MeasureAndWait(sampler, {{"self", getpid()}}, SampleDepth::kMappings);
+  ASSERT_EQ(samples.size(), 1u);
+  ASSERT_TRUE(samples[0].memory.has_value());
+  ASSERT_TRUE(samples[0].maps.has_value());
+  const ProcessMaps& maps = *samples[0].maps;
+  EXPECT_GT(maps.mappings, 10u);
+  EXPECT_FALSE(maps.files.empty());
+  // Both are read one after the other, while the sampler itself goes on.
+  const auto near = [](Bytes a, Bytes b) {
+    return std::max(a.count, b.count) - std::min(a.count, b.count) <=
+           std::max(a.count, b.count) / 50 + 256 * 1024;
+  };
+  EXPECT_TRUE(near(maps.pss, samples[0].memory->pss)) << maps.pss.count;
+  EXPECT_TRUE(near(maps.anonymous, samples[0].memory->anonymous)) << maps.anonymous.count;
 }
 
 TEST(ProcessSampler, AProcessThatHasEndedGivesNoFiguresAndHidesNoOther) {
@@ -52,13 +73,16 @@ TEST(ProcessSampler, RefusesMoreMeasurementsThanMayWait) {
   std::promise<void> entered;
   {
     ProcessSampler sampler;
-    ASSERT_TRUE(sampler.Measure({}, [&](std::vector<ProcessSample>) {
+    ASSERT_TRUE(sampler.Measure({}, SampleDepth::kTotals, [&](std::vector<ProcessSample>) {
       entered.set_value();
       released.wait();
     }));
     entered.get_future().wait();
     int accepted = 0;
-    while (sampler.Measure({}, [](std::vector<ProcessSample>) {}) && accepted < 1000) ++accepted;
+    while (sampler.Measure({}, SampleDepth::kMappings, [](std::vector<ProcessSample>) {}) &&
+           accepted < 1000) {
+      ++accepted;
+    }
     EXPECT_EQ(accepted, 8);
     release.set_value();
   }
