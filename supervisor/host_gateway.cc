@@ -97,8 +97,11 @@ void HostGateway::Validate(std::string text, std::string file_name,
   });
 }
 
-void HostGateway::MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) {
-  boost::asio::post(loop_, [this, done = std::move(done)] { operations_.MeasureMemory(done); });
+void HostGateway::MeasureMemory(
+    MemoryDepth depth,
+    std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) {
+  boost::asio::post(
+      loop_, [this, depth, done = std::move(done)] { operations_.MeasureMemory(depth, done); });
 }
 
 void HostGateway::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,

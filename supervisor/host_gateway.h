@@ -31,7 +31,9 @@ class HostOperations {
                     std::function<void(absl::StatusOr<PlanOutcome>)> done) = 0;
   virtual void Validate(std::string text, std::string file_name,
                         std::function<void(std::vector<ConfigProblem>, uint32_t)> done) = 0;
-  virtual void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) = 0;
+  virtual void MeasureMemory(
+      MemoryDepth depth,
+      std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) = 0;
   virtual void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                           std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) = 0;
   virtual uint64_t SubscribeEvents(std::function<void(const HostEvent&)> event) = 0;
@@ -66,7 +68,9 @@ class HostGateway final : public HostControl {
             std::function<void(absl::StatusOr<PlanOutcome>)> done) override;
   void Validate(std::string text, std::string file_name,
                 std::function<void(std::vector<ConfigProblem>, uint32_t)> done) override;
-  void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override;
+  void MeasureMemory(
+      MemoryDepth depth,
+      std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
   std::function<void()> SubscribeEvents(std::function<void(const HostEvent&)> event) override;

@@ -13,6 +13,7 @@
 #include "base/format/segment.h"
 #include "base/units.h"
 #include "supervisor/config/deployment.h"
+#include "supervisor/profile/module_memory.h"
 
 // How the host is, as plain values: built by the loop thread, immutable once published, read by the
 // admin and metrics threads without a lock on anything that the loop uses.
@@ -151,6 +152,7 @@ struct ModuleView {
   std::string source_path;
   std::vector<std::string> services;
   bool is_data_image = false;
+  absl::Time published;  // first
 };
 
 struct HostSnapshot {
@@ -172,6 +174,8 @@ struct HostSnapshot {
   std::vector<ModuleView> modules;
   ProcessMemoryView supervisor_memory;
   ProcessMemoryView keeper_memory;
+  // Of the last time that all mappings were read; null before the first.
+  std::shared_ptr<const MemoryReport> module_memory;
   absl::Duration supervisor_cpu;
   absl::Duration keeper_cpu;
   uint64_t events_dropped = 0;

@@ -131,7 +131,8 @@ void FillDeployment(const Deployer& deployer, const ListenerSet& listeners,
   for (const std::string& remark : prepared.remarks) snapshot.remarks.push_back(remark);
   for (const ListedFile& file : modules) {
     snapshot.modules.push_back({file.file.hash, file.file.path, file.file.size, file.source,
-                                file.services, file.file.kind == StoredKind::kDataImage});
+                                file.services, file.file.kind == StoredKind::kDataImage,
+                                file.published});
   }
 }
 

@@ -26,8 +26,6 @@
 namespace cohost::supervisor {
 namespace {
 
-// Memory of a process is read by walking its mappings under a lock, so not more often than this.
-constexpr absl::Duration kSampleInterval = absl::Seconds(30);
 // When everything serves, what only the start needed is not needed any more.
 constexpr absl::Duration kSettleTime = absl::Seconds(1);
 // The first look, when every service has just become ready.
@@ -97,14 +95,13 @@ Supervisor::Supervisor(SupervisorOptions options)
       timers_(loop_),
       clients_(loop_),
       endpoints_timer_(timers_),
-      sample_timer_(timers_),
       settle_timer_(timers_) {}
 
 Supervisor::~Supervisor() {
   // Who calls from other threads ends first, then who works on other threads.
   admin_.reset();
   metrics_.reset();
-  sampler_.reset();
+  meter_.reset();
   disk_.join();
 }
 
@@ -135,7 +132,11 @@ int Supervisor::Start() {
   if (const int code = TakeLock(); code != 0) return code;
   if (const int code = OpenState(); code != 0) return code;
   if (const int code = Deploy(*std::move(deployment)); code != 0) return code;
-  sampler_ = std::make_unique<ProcessSampler>();
+  meter_ = std::make_unique<MemoryMeter>(
+      MemoryMeterParts{loop_, timers_, SystemClock(), [this] { return Processes(); },
+                       [this]() -> const std::vector<ListedFile>& { return modules_; },
+                       [this] { gateway_->Invalidate(); },
+                       static_cast<uint64_t>(SystemClock().Steady().nanoseconds)});
   gateway_ = std::make_unique<HostGateway>(loop_, SystemClock(), *this);
   keeper_->OnShutdown([this] { BeginShutdown(); });
   keeper_->OnReload([this] { ReloadFromSignal(); });
@@ -151,7 +152,7 @@ int Supervisor::Start() {
                                inheritance_.supervisor_restarts, " of this keeper");
   events_->Record(std::move(event));
   RefreshModules();
-  StartSampling(kFirstSample);
+  meter_->Begin(kFirstSample);
   // After the pool's own first turn. The keeper answers in order: with the answer to this it has
   // been asked to start the workers, which it does while the endpoints open.
   endpoints_timer_.Start(absl::ZeroDuration(), [this] {
@@ -358,47 +359,21 @@ void Supervisor::ReportReadyOnce() {
   keeper_->ReportReady(ReadyLine(*BuildSnapshot(), host_.admin.path));
 }
 
-void Supervisor::StartSampling(absl::Duration delay) {
-  sample_timer_.Start(delay, [this] {
-    // Ignoring a sampler that is busy: then others have just asked.
-    (void)sampler_->Measure(
-        SampledProcesses(), SampleDepth::kTotals, [this](std::vector<ProcessSample> samples) {
-          boost::asio::post(loop_, [this, samples = std::move(samples)]() mutable {
-            TakeSamples(std::move(samples));
-          });
-        });
-    StartSampling(kSampleInterval);
-  });
-}
-
-void Supervisor::Sample(std::function<void(std::shared_ptr<const HostSnapshot>)> done) {
-  auto sampled = [this, done](std::vector<ProcessSample> samples) {
-    boost::asio::post(loop_, [this, done, samples = std::move(samples)]() mutable {
-      TakeSamples(std::move(samples));
-      done(BuildSnapshot());
-    });
-  };
-  if (!sampler_->Measure(SampledProcesses(), SampleDepth::kTotals, std::move(sampled))) {
-    // Others are being measured: their figures are as good.
-    done(BuildSnapshot());
-  }
-}
-
-void Supervisor::TakeSamples(std::vector<ProcessSample> samples) {
-  figures_.Update(std::move(samples));
-  gateway_->Invalidate();
-}
-
-// Not of a whole snapshot: for a thousand services that takes longer than measuring.
-std::vector<SampledProcess> Supervisor::SampledProcesses() {
+// Not a whole snapshot: for a thousand services that takes longer than measuring.
+HostSnapshot Supervisor::Processes() {
   HostSnapshot processes;
   processes.keeper_pid = getppid();
   processes.supervisor_pid = getpid();
   pool_->FillSnapshot(processes);
-  return ProcessFigures::Processes(processes);
+  return processes;
 }
 
 void Supervisor::RefreshModules() {
+  for (const ListedFile& listed : modules_) {
+    for (const std::string& service : listed.services) {
+      if (!deployer_->prepared().services.contains(service)) store_->SetUses(service, {});
+    }
+  }
   for (const auto& [name, service] : deployer_->prepared().services) {
     std::vector<std::string> hashes = {service.module.hash};
     for (const auto& [image_name, image] : service.data_images) hashes.push_back(image.hash);
@@ -439,7 +414,7 @@ std::shared_ptr<const HostSnapshot> Supervisor::BuildSnapshot() {
   }
   FillDeployment(*deployer_, *listeners_, modules_, *snapshot);
   pool_->FillSnapshot(*snapshot);
-  figures_.Fill(*snapshot);
+  meter_->Fill(*snapshot);
   snapshot->events_dropped = state_->dropped_events();
   if (admin_ != nullptr) snapshot->accept_errors = admin_->accept_errors();
   return snapshot;
@@ -505,8 +480,13 @@ void Supervisor::Validate(std::string text, std::string file_name,
   });
 }
 
-void Supervisor::MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) {
-  Sample(std::move(done));
+void Supervisor::MeasureMemory(
+    MemoryDepth depth,
+    std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) {
+  meter_->Measure(depth, [this, done = std::move(done)](const absl::Status& measured) {
+    if (!measured.ok()) return done(measured);
+    done(BuildSnapshot());
+  });
 }
 
 void Supervisor::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,

@@ -17,12 +17,12 @@
 #include "supervisor/host_gateway.h"
 #include "supervisor/listen/listener_set.h"
 #include "supervisor/loop/asio_timers.h"
+#include "supervisor/memory_meter.h"
 #include "supervisor/metrics/metrics_server.h"
 #include "supervisor/modules/module_store.h"
 #include "supervisor/pool/generation/grpc_worker_client.h"
 #include "supervisor/pool/pool.h"
 #include "supervisor/process/keeper_client.h"
-#include "supervisor/profile/process_sampler.h"
 #include "supervisor/snapshot_builder.h"
 #include "supervisor/state/state.h"
 
@@ -70,10 +70,7 @@ class Supervisor final : public PoolObserver, public HostOperations {
   void BeginShutdown();
   void ReloadFromSignal();
   void ReportReadyOnce();
-  void StartSampling(absl::Duration delay);
-  void Sample(std::function<void(std::shared_ptr<const HostSnapshot>)> done);
-  void TakeSamples(std::vector<ProcessSample> samples);
-  std::vector<SampledProcess> SampledProcesses();
+  HostSnapshot Processes();
   void RefreshModules();
   const Listener* FindListener(const Address& address, const char* name) const;
 
@@ -95,7 +92,9 @@ class Supervisor final : public PoolObserver, public HostOperations {
             std::function<void(absl::StatusOr<PlanOutcome>)> done) override;
   void Validate(std::string text, std::string file_name,
                 std::function<void(std::vector<ConfigProblem>, uint32_t)> done) override;
-  void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override;
+  void MeasureMemory(
+      MemoryDepth depth,
+      std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
   uint64_t SubscribeEvents(std::function<void(const HostEvent&)> event) override;
@@ -121,14 +120,12 @@ class Supervisor final : public PoolObserver, public HostOperations {
   GrpcWorkerClientFactory clients_;
   std::unique_ptr<Pool> pool_;
   std::unique_ptr<Deployer> deployer_;
-  std::unique_ptr<ProcessSampler> sampler_;
-  ProcessFigures figures_;
   std::vector<ListedFile> modules_;
+  std::unique_ptr<MemoryMeter> meter_;
   std::unique_ptr<HostGateway> gateway_;
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<MetricsServer> metrics_;
   Timer endpoints_timer_;
-  Timer sample_timer_;
   Timer settle_timer_;
   // Since the keeper's start, once every service was ready or failed.
   std::optional<absl::Duration> ready_after_;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "supervisor/admin/lookup.h"
+#include "supervisor/admin/memory_messages.h"
 #include "supervisor/admin/messages.h"
 #include "supervisor/admin/page.h"
 #include "supervisor/admin/pending_call.h"
@@ -173,21 +174,25 @@ AdminService::Unary* AdminService::ListModules(Context* context,
   auto page = TakePage(snapshot->modules, request->page_size(), request->page_token(), ModuleKey,
                        [](const ModuleView&) { return true; });
   if (!page.ok()) return Finish(context, page.status());
-  for (const ModuleView* view : page->items) *response->add_modules() = ModuleMessage(*view);
+  for (const ModuleView* view : page->items)
+    *response->add_modules() = ModuleMessage(*view, *snapshot);
   response->set_next_page_token(page->next_token);
   return Finish(context, absl::OkStatus());
 }
 
-AdminService::Unary* AdminService::GetMemory(Context*, const admin::v1::GetMemoryRequest*,
+AdminService::Unary* AdminService::GetMemory(Context*, const admin::v1::GetMemoryRequest* request,
                                              admin::v1::Memory* response) {
   auto* call = new PendingCall;
-  host_.MeasureMemory(
-      [ticket = call->ticket(), response](std::shared_ptr<const HostSnapshot> snapshot) {
-        ticket->Finish([&] {
-          *response = MemoryMessage(*snapshot);
-          return grpc::Status::OK;
-        });
-      });
+  host_.MeasureMemory(request->modules() ? MemoryDepth::kModules : MemoryDepth::kProcesses,
+                      [ticket = call->ticket(), response, modules = request->modules()](
+                          absl::StatusOr<std::shared_ptr<const HostSnapshot>> snapshot) {
+                        ticket->Finish([&] {
+                          if (!snapshot.ok()) return GrpcStatus(snapshot.status());
+                          *response = MemoryMessage(**snapshot);
+                          if (modules) AddModuleMemory(**snapshot, *response);
+                          return grpc::Status::OK;
+                        });
+                      });
   return call;
 }
 

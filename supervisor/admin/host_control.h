@@ -59,6 +59,11 @@ struct PlanOutcome {
   std::vector<ConfigProblem> problems;
 };
 
+enum class MemoryDepth {
+  kProcesses,  // totals of every process
+  kModules,    // and who pays for which module: reads all mappings
+};
+
 // What operators can do to the host. Every method may be called from any thread; the work is done
 // on the loop thread and `done` is called there, once, and must not block. Implemented by
 // Supervisor, and by a fake for the tests of admin.
@@ -86,7 +91,9 @@ class HostControl {
       std::function<void(std::vector<ConfigProblem>, uint32_t services)> done) = 0;
 
   // Fresh figures of all processes, at most one measuring at a time.
-  virtual void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) = 0;
+  virtual void MeasureMemory(
+      MemoryDepth depth,
+      std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) = 0;
 
   // Events with id > after_id, oldest first, at most `limit`; `last` > 0: only the last so many.
   virtual void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,

@@ -14,30 +14,14 @@
 #include "base/format/segment.h"
 #include "base/strings.h"
 #include "base/valid_utf8.h"
+#include "supervisor/admin/memory_messages.h"
+#include "supervisor/admin/message_values.h"
 
 namespace cohost::supervisor {
 namespace {
 
-using admin::v1::Memory;
-
-// A message with one text that is no UTF-8 is refused whole by its reader, and what comes from
-// modules, files and the kernel can hold anything.
-std::string Text(std::string_view text) { return ValidUtf8(text); }
-
 // Length of `c` in the header that carries a status: all but printable ASCII is %XX there.
 size_t LengthInHeader(char c) { return c < 0x20 || c > 0x7e || c == '%' ? 3 : 1; }
-
-void Set(google::protobuf::Timestamp* message, absl::Time time) {
-  const int64_t nanoseconds = absl::ToUnixNanos(time);
-  message->set_seconds(nanoseconds / 1'000'000'000);
-  message->set_nanos(static_cast<int32_t>(nanoseconds % 1'000'000'000));
-}
-
-void Set(google::protobuf::Duration* message, absl::Duration duration) {
-  const int64_t nanoseconds = absl::ToInt64Nanoseconds(duration);
-  message->set_seconds(nanoseconds / 1'000'000'000);
-  message->set_nanos(static_cast<int32_t>(nanoseconds % 1'000'000'000));
-}
 
 cohost::v1::Runtime RuntimeValue(Runtime runtime) {
   switch (runtime) {
@@ -96,24 +80,6 @@ std::optional<absl::Duration> Quantile(const std::array<uint64_t, kLatencyBucket
   return absl::Seconds(kLatencyBounds.back());
 }
 
-void AddProcess(Memory& memory, const char* role, pid_t pid, const ProcessMemoryView& view,
-                const WorkerView* worker) {
-  admin::v1::ProcessMemory& process = *memory.add_processes();
-  process.set_role(role);
-  process.set_pid(static_cast<uint32_t>(pid));
-  process.set_pss_bytes(view.pss.count);
-  process.set_private_bytes(view.private_bytes.count);
-  process.set_anonymous_bytes(view.anonymous.count);
-  if (worker != nullptr) {
-    process.set_group(worker->group);
-    process.set_slot(worker->slot);
-    process.set_generation(worker->generation);
-    process.set_services(static_cast<uint32_t>(worker->services.size()));
-  }
-  memory.set_pss_bytes(memory.pss_bytes() + view.pss.count);
-  memory.set_private_bytes(memory.private_bytes() + view.private_bytes.count);
-}
-
 std::string HostName() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   // Ignoring the error: a status without the host's name is still one.
@@ -169,7 +135,7 @@ admin::v1::Status StatusMessage(const HostSnapshot& snapshot, const std::string&
   CountServices(snapshot, status);
   status.set_groups(static_cast<uint32_t>(snapshot.groups.size()));
   CountWorkers(snapshot, status);
-  const Memory memory = MemoryMessage(snapshot);
+  const admin::v1::Memory memory = MemoryMessage(snapshot);
   status.set_pss_bytes(memory.pss_bytes());
   status.set_private_bytes(memory.private_bytes());
   status.set_healthy(IsHealthy(snapshot));
@@ -259,28 +225,6 @@ admin::v1::Worker WorkerMessage(const WorkerView& view) {
   if (view.ready_after) Set(worker.mutable_ready_after(), *view.ready_after);
   worker.set_log_file(view.log_file);
   return worker;
-}
-
-admin::v1::Module ModuleMessage(const ModuleView& view) {
-  admin::v1::Module module;
-  module.set_hash(view.hash);
-  module.set_path(view.path);
-  module.set_size_bytes(view.size.count);
-  module.set_source_path(Text(view.source_path));
-  for (const std::string& service : view.services) module.add_services(service);
-  module.set_kind(view.is_data_image ? "data image" : "module");
-  return module;
-}
-
-Memory MemoryMessage(const HostSnapshot& snapshot) {
-  Memory memory;
-  AddProcess(memory, "keeper", snapshot.keeper_pid, snapshot.keeper_memory, nullptr);
-  AddProcess(memory, "supervisor", snapshot.supervisor_pid, snapshot.supervisor_memory, nullptr);
-  for (const WorkerView& worker : snapshot.workers) {
-    if (worker.pid > 0) AddProcess(memory, "worker", worker.pid, worker.memory, &worker);
-  }
-  memory.set_services(static_cast<uint32_t>(snapshot.services.size()));
-  return memory;
 }
 
 admin::v1::PlanResponse PlanMessage(const PlanOutcome& outcome) {

@@ -17,8 +17,6 @@ admin::v1::Service ServiceMessage(const ServiceView& service);
 // The figures of a group are sums over its workers and services in `snapshot`.
 admin::v1::Group GroupMessage(const GroupView& group, const HostSnapshot& snapshot);
 admin::v1::Worker WorkerMessage(const WorkerView& worker);
-admin::v1::Module ModuleMessage(const ModuleView& module);
-admin::v1::Memory MemoryMessage(const HostSnapshot& snapshot);
 admin::v1::PlanResponse PlanMessage(const PlanOutcome& outcome);
 admin::v1::ConfigProblem ProblemMessage(const ConfigProblem& problem);
 admin::v1::ReloadResponse ReloadMessage(const ReloadOutcome& outcome);

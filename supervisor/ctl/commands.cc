@@ -21,6 +21,7 @@
 #include "supervisor/ctl/admin_client.h"
 #include "supervisor/ctl/completion.h"
 #include "supervisor/ctl/file_validation.h"
+#include "supervisor/ctl/memory_views.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -28,6 +29,8 @@ namespace {
 namespace v1 = admin::v1;
 
 constexpr absl::Duration kTimeout = absl::Seconds(10);
+// Hundreds of workers, one after the other.
+constexpr absl::Duration kMappingsTimeout = absl::Minutes(1);
 // A reload or recycle waits for drains.
 constexpr absl::Duration kLongTimeout = absl::Minutes(5);
 // gRPC refuses messages of more than 16 MiB; the rest is for the other fields.
@@ -188,10 +191,15 @@ int Command::Modules() {
 }
 
 int Command::Memory() {
+  v1::GetMemoryRequest request;
+  request.set_modules(invocation_.modules);
   v1::Memory memory;
-  const grpc::Status call = Call(&Stub::GetMemory, v1::GetMemoryRequest(), &memory);
+  const grpc::Status call =
+      Call(&Stub::GetMemory, request, &memory, invocation_.modules ? kMappingsTimeout : kTimeout);
   if (!call.ok()) return Fail(call);
-  return Show(memory, [&](const v1::Memory& m) { return MemoryView(m, look_); });
+  return Show(memory, [&](const v1::Memory& m) {
+    return invocation_.modules ? ModuleMemoryView(m, look_) : MemoryView(m, look_);
+  });
 }
 
 template <typename Request>

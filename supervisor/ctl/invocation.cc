@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kDefaultSocket = "/run/cohost/admin.sock";
 
-enum class Takes { kNothing, kOptionalName, kName, kEvents, kLogs, kShell };
+enum class Takes { kNothing, kOptionalName, kName, kMemory, kEvents, kLogs, kShell };
 
 struct Command {
   const char* name;
@@ -39,10 +39,10 @@ constexpr Command kCommands[] = {
      "cohostctl groups steady-1"},
     {"workers", Takes::kOptionalName, "GROUP", "All worker processes, or those of one group",
      "a group", "cohostctl workers\n  cohostctl workers steady-1"},
-    {"modules", Takes::kNothing, "", "Files of the module store and who shares them", "",
-     "cohostctl modules"},
-    {"memory", Takes::kNothing, "", "Memory of every Cohost process, measured now", "",
-     "cohostctl memory"},
+    {"modules", Takes::kNothing, "", "Files of the module store, who shares them and since when",
+     "", "cohostctl modules"},
+    {"memory", Takes::kMemory, "", "Memory of every Cohost process, measured now", "",
+     "cohostctl memory\n  cohostctl memory --modules"},
     {"plan", Takes::kOptionalName, "FILE",
      "Which services share a worker and why, now or with another deployment; changes nothing",
      "a deployment file", "cohostctl plan\n  cohostctl plan new-deployment.yaml"},
@@ -105,6 +105,14 @@ void AddArguments(const Command& command, CLI::App& app, Invocation& invocation)
         ->option_text("N")
         ->check(CLI::Range(0, 10000));
     app.add_flag("-f,--follow", invocation.follow, "go on with new ones until Ctrl-C");
+  }
+  if (command.takes == Takes::kMemory) {
+    app.add_flag("--modules", invocation.modules,
+                 "what each module takes, and each service of its modules: reads all mappings of "
+                 "every worker, one after the other. PSS counts a page that n processes map 1/n in "
+                 "each; SHARED and PRIVATE are pages of the file, WRITTEN its own copies of them "
+                 "(relocations) and its zeroed data; SAVED is what copies for each service would "
+                 "take more");
   }
   app.footer(absl::StrCat("Examples:\n  ", command.examples));
 }

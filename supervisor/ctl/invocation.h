@@ -24,6 +24,7 @@ struct Invocation {
   std::optional<uint32_t> slot;
   uint32_t last = 0;
   bool follow = false;
+  bool modules = false;
 };
 
 // The result of parsing: an invocation, or a text to print and an exit status (help, a mistake).

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
 #include "base/units.h"
+#include "supervisor/ctl/cells.h"
 #include "supervisor/ctl/quantity.h"
 #include "supervisor/ctl/table.h"
 
@@ -52,11 +53,6 @@ Cell StateCell(cohost::v1::WorkerState state) {
   return {word, bad ? Tone::kBad : Tone::kWarning};
 }
 
-Cell CountCell(uint64_t count, Tone tone = Tone::kPlain) { return {FormatCount(count), tone}; }
-// Nothing that is there has no bytes: it has not been measured yet.
-Cell BytesCell(uint64_t bytes) {
-  return bytes == 0 ? Cell("-", Tone::kFaint) : Cell(FormatMegabytes(Bytes{bytes}));
-}
 Cell SpanCell(bool is_set, const Duration& duration) {
   return {is_set ? FormatSpan(ToDuration(duration)) : "-"};
 }
@@ -66,12 +62,6 @@ Cell TroubleCell(uint64_t count) {
 }
 Cell ReadyOf(uint32_t ready, uint32_t expected) {
   return {absl::StrCat(ready, "/", expected), ready < expected ? Tone::kWarning : Tone::kPlain};
-}
-
-std::string Slot(const std::string& group, uint32_t slot) { return absl::StrCat(group, "/", slot); }
-
-std::string Plural(uint64_t count, std::string_view word) {
-  return absl::StrCat(FormatCount(count), " ", AsAbsl(word), count == 1 ? "" : "s");
 }
 
 Cell HealthCell(const admin::v1::Status& status) {
@@ -234,52 +224,13 @@ std::string WorkersView(const admin::v1::ListWorkersResponse& list, const Look& 
     const std::string end = worker.last_exit().empty() || reason.empty()
                                 ? reason + worker.last_exit()
                                 : absl::StrCat(reason, ": ", worker.last_exit());
-    table.Add({Slot(worker.group(), worker.slot()), CountCell(worker.generation()),
+    table.Add({SlotName(worker.group(), worker.slot()), CountCell(worker.generation()),
                worker.pid() == 0 ? "-" : absl::StrCat(worker.pid()), StateCell(worker.state()),
                FormatAge(worker.started(), look.now),
                CountCell(static_cast<uint64_t>(worker.services_size())),
                BytesCell(worker.pss_bytes()), BytesCell(worker.private_bytes()),
                FormatSpan(ToDuration(worker.cpu())), CountCell(worker.threads()),
                CountCell(worker.requests()), TroubleCell(worker.restarts()), end});
-  }
-  return table.Render(look.colour);
-}
-
-std::string ModulesView(const admin::v1::ListModulesResponse& list, const Look& look) {
-  constexpr size_t kShownHash = 12;
-  Table table(
-      {{"SOURCE"}, {"KIND"}, {"SIZE", Align::kRight}, {"SERVICES", Align::kRight}, {"SHA-256"}});
-  for (const admin::v1::Module& module : list.modules()) {
-    table.Add({module.source_path(), module.kind(), BytesCell(module.size_bytes()),
-               CountCell(static_cast<uint64_t>(module.services_size())),
-               module.hash().substr(0, kShownHash)});
-  }
-  return table.Render(look.colour);
-}
-
-std::string MemoryView(const admin::v1::Memory& memory, const Look& look) {
-  Table table({{"PROCESS"},
-               {"PID", Align::kRight},
-               {"SERVICES", Align::kRight},
-               {"PSS", Align::kRight},
-               {"PRIVATE", Align::kRight},
-               {"ANONYMOUS", Align::kRight}});
-  uint64_t anonymous = 0;
-  for (const admin::v1::ProcessMemory& process : memory.processes()) {
-    const bool is_worker = process.role() == "worker";
-    anonymous += process.anonymous_bytes();
-    table.Add({is_worker ? Slot(process.group(), process.slot()) : process.role(),
-               absl::StrCat(process.pid()), is_worker ? CountCell(process.services()) : Cell(""),
-               BytesCell(process.pss_bytes()), BytesCell(process.private_bytes()),
-               BytesCell(process.anonymous_bytes())});
-  }
-  table.AddRule();
-  table.Add({"all", "", CountCell(memory.services()), BytesCell(memory.pss_bytes()),
-             BytesCell(memory.private_bytes()), BytesCell(anonymous)});
-  if (memory.services() > 0) {
-    table.Add({"each service", "", "", BytesCell(memory.pss_bytes() / memory.services()),
-               BytesCell(memory.private_bytes() / memory.services()),
-               BytesCell(anonymous / memory.services())});
   }
   return table.Render(look.colour);
 }
@@ -339,7 +290,7 @@ std::string RecycleView(const admin::v1::RecycleResponse& recycle) {
 std::string EventLine(const admin::v1::Event& event, const Look& look) {
   std::string subject = event.service();
   if (subject.empty() && !event.group().empty()) {
-    subject = event.has_slot() ? Slot(event.group(), event.slot()) : event.group();
+    subject = event.has_slot() ? SlotName(event.group(), event.slot()) : event.group();
   }
   std::vector<std::string> parts;
   if (!event.from().empty() || !event.to().empty()) {
@@ -359,7 +310,8 @@ std::string EventLine(const admin::v1::Event& event, const Look& look) {
 
 std::string LogText(const admin::v1::LogLine& line, bool with_worker, const Look& look) {
   const std::string worker =
-      with_worker ? Paint(Slot(line.group(), line.slot()), Tone::kFaint, look.colour) + "  " : "";
+      with_worker ? Paint(SlotName(line.group(), line.slot()), Tone::kFaint, look.colour) + "  "
+                  : "";
   // Painting makes it safe for a terminal.
   return absl::StrCat(worker, Paint(line.line(), Tone::kPlain, look.colour), "\n");
 }

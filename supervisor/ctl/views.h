@@ -3,17 +3,11 @@
 
 #include <string>
 
-#include "absl/time/time.h"
 #include "proto/admin.pb.h"
+#include "supervisor/ctl/look.h"
 
 // Answers of the host as texts for people. Pure functions.
 namespace cohost::supervisor {
-
-struct Look {
-  bool colour = false;
-  // For ages.
-  absl::Time now;
-};
 
 std::string StatusView(const admin::v1::Status& status, const Look& look);
 std::string ServicesView(const admin::v1::ListServicesResponse& list, const Look& look);
@@ -21,8 +15,6 @@ std::string ServiceSheet(const admin::v1::Service& service, const Look& look);
 std::string GroupsView(const admin::v1::ListGroupsResponse& list, const Look& look);
 std::string GroupSheet(const admin::v1::Group& group, const Look& look);
 std::string WorkersView(const admin::v1::ListWorkersResponse& list, const Look& look);
-std::string ModulesView(const admin::v1::ListModulesResponse& list, const Look& look);
-std::string MemoryView(const admin::v1::Memory& memory, const Look& look);
 std::string PlanView(const admin::v1::PlanResponse& plan, const Look& look);
 std::string ReloadView(const admin::v1::ReloadResponse& reload);
 std::string RecycleView(const admin::v1::RecycleResponse& recycle);

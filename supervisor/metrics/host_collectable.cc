@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "supervisor/metrics/memory_families.h"
 #include "supervisor/metrics/names.h"
 #include "supervisor/metrics/service_families.h"
 
@@ -79,6 +80,7 @@ std::vector<MetricFamily> HostCollectable::Collect() const {
   AddWorkerFamilies(*snapshot, cpu_, families);
   AddServiceFamilies(*snapshot, families);
   AddModuleFamilies(*snapshot, families);
+  AddModuleMemoryFamilies(*snapshot, families);
   return families;
 }
 

@@ -17,8 +17,11 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
 
 // The host's families that begin as those of modules do.
 bool IsOfTheHost(std::string_view shown) {
-  return shown == kStoreFiles.name || shown == kStoreSize.name ||
-         shown == kModuleMetricsDropped.name || shown == kModuleMetricConflicts.name;
+  constexpr std::array kNames = {
+      kStoreFiles.name, kStoreSize.name,    kModuleMetricsDropped.name, kModuleMetricConflicts.name,
+      kModulePss.name,  kModuleShared.name, kModulePrivate.name,        kModuleProcesses.name,
+      kModuleSaved.name};
+  return std::find(kNames.begin(), kNames.end(), shown) != kNames.end();
 }
 
 }  // namespace

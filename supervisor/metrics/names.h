@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -109,6 +110,32 @@ inline constexpr MetricName kStoreFiles{"cohost_module_store_files", MetricKind:
                                         "Modules and data images in the store."};
 inline constexpr MetricName kStoreSize{"cohost_module_store_bytes", MetricKind::kGauge,
                                        "Size of the files in the store."};
+// Of modules, by the last measurement of all mappings: on command (cohostctl memory --modules) and
+// once a day; missing before the first. module: the first 12 hexadecimal digits of the SHA-256.
+// There are as many as workers map, at most kMostModuleSeries of each; those beyond, the smallest
+// by PSS, are left out. proto/admin.proto (ModuleBytes, ModuleMemory) says what each figure is.
+inline constexpr size_t kMostModuleSeries = 1000;
+inline constexpr MetricName kModulePss{
+    "cohost_module_pss_bytes", MetricKind::kGauge,
+    "Proportional set size of a module in all processes, at the last full measurement."};
+inline constexpr MetricName kModuleShared{
+    "cohost_module_shared_bytes", MetricKind::kGauge,
+    "Pages of a module's file that several processes map, counted for each, at the last full "
+    "measurement."};
+inline constexpr MetricName kModulePrivate{
+    "cohost_module_private_bytes", MetricKind::kGauge,
+    "Pages of a module that one process alone has (file, relocated, .bss), at the last full "
+    "measurement."};
+inline constexpr MetricName kModuleProcesses{
+    "cohost_module_processes", MetricKind::kGauge,
+    "Processes that map a module, at the last full measurement."};
+inline constexpr MetricName kModuleSaved{
+    "cohost_module_saved_bytes", MetricKind::kGauge,
+    "What a copy of the module's file for each service would take more, at the last full "
+    "measurement."};
+inline constexpr MetricName kModulesMeasured{
+    "cohost_modules_measured_time_seconds", MetricKind::kGauge,
+    "When modules were measured last, in seconds since 1970; missing before the first time."};
 inline constexpr MetricName kEventsDropped{"cohost_events_dropped_total", MetricKind::kCounter,
                                            "Events that the history had no room for."};
 inline constexpr MetricName kAcceptErrors{"cohost_accept_errors_total", MetricKind::kCounter,

@@ -207,6 +207,10 @@ absl::StatusOr<std::vector<ListedFile>> ModuleStore::List() const {
       }
     }
   }
+  std::map<std::pair<std::string, StoredKind>, std::vector<std::string>> copies;
+  for (const StoredName& name : names) {
+    if (name.copy != 1) copies[{name.hash, name.kind}].push_back(folder_.PathOf(name));
+  }
   for (const StoredName& name : names) {
     if (name.copy != 1) continue;
     ListedFile listed;
@@ -217,6 +221,8 @@ absl::StatusOr<std::vector<ListedFile>> ModuleStore::List() const {
     if (::lstat(listed.file.path.c_str(), &status) != 0)
       continue;  // gone since the names were read
     listed.file.size = Bytes{static_cast<uint64_t>(status.st_size)};
+    listed.published = absl::TimeFromTimespec(status.st_mtim);
+    listed.copies = std::move(copies[{name.hash, name.kind}]);
     if (const auto source = sources.find(name.hash); source != sources.end()) {
       listed.source = source->second;
     }

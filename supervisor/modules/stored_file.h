@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "base/units.h"
 
 namespace cohost::supervisor {
@@ -39,6 +40,8 @@ struct ListedFile {
   StoredFile file;
   std::string source;                 // copied from there last; empty when the index was lost
   std::vector<std::string> services;  // by name
+  absl::Time published;               // first, by the file's time
+  std::vector<std::string> copies;    // paths of further ones of the same content
 };
 
 }  // namespace cohost::supervisor

@@ -70,6 +70,34 @@ void AddGroup(HostSnapshot& host, const std::string& name, bool declared, uint32
   host.groups.push_back(std::move(group));
 }
 
+// Made by the same sums as the real one; of the image only a part was looked at.
+std::shared_ptr<const MemoryReport> SampleReport() {
+  const std::string catalog(64, '3');
+  const std::string rates(64, 'a');
+  MemoryInput input;
+  input.files[{8, 1, 3}] = {catalog, {12'000}};
+  input.files[{8, 1, 10}] = {rates, {0}};
+  for (const char* service : {"catalog", "currency", "invoices", "orders", "search"}) {
+    input.uses[service] = {catalog};
+  }
+  input.uses["currency"].push_back(rates);
+  const auto add = [&](const std::string& name, std::vector<std::string> services) {
+    MeasuredProcess& process = input.processes.emplace_back();
+    process.name = name;
+    process.services = std::move(services);
+    process.maps.files[{8, 1, 3}] = {"", {368'000}, {340'000}, {0}, {28'000}, {113'000}, {8'000}};
+  };
+  add("worker/batch-1/0/4", {"invoices"});
+  add("worker/front/0/1", {"orders", "search"});
+  add("worker/front/1/1", {"orders", "search"});
+  add("worker/steady-1/0/1", {"catalog", "currency"});
+  input.processes.back().maps.files[{8, 1, 10}] = {"",  {2'500'000}, {0}, {2'500'000},
+                                                   {0}, {2'500'000}, {0}};
+  MemoryReport report = AttributeMemory(input);
+  report.measured = kStarted + absl::Minutes(1);
+  return std::make_shared<const MemoryReport>(std::move(report));
+}
+
 }  // namespace
 
 HostSnapshot SampleHost() {
@@ -114,13 +142,16 @@ HostSnapshot SampleHost() {
                           Bytes{412'000},
                           "/opt/shop/catalog.so",
                           {"catalog", "currency", "invoices", "orders", "search"},
-                          false});
+                          false,
+                          kStarted - absl::Hours(50)});
   host.modules.push_back({std::string(64, 'a'),
                           "/var/lib/cohost/modules/aa/rates.img",
                           Bytes{31'400'000},
                           "/opt/shop/rates.img",
                           {"currency"},
-                          true});
+                          true,
+                          kStarted});
+  host.module_memory = SampleReport();
   host.supervisor_memory = {Bytes{7'600'000}, Bytes{6'900'000}, Bytes{5'000'000}};
   host.keeper_memory = {Bytes{910'000}, Bytes{420'000}, Bytes{300'000}};
   host.supervisor_cpu = absl::Milliseconds(840);
@@ -372,8 +403,15 @@ void FakeHostControl::Validate(
   });
 }
 
-void FakeHostControl::MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) {
-  Post([this, done = std::move(done)] { done(snapshot()); });
+void FakeHostControl::MeasureMemory(
+    MemoryDepth depth,
+    std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) {
+  Post([this, depth, done = std::move(done)] {
+    if (depth == MemoryDepth::kModules && snapshot()->module_memory == nullptr) {
+      return done(absl::ResourceExhaustedError("too many measurements wait already"));
+    }
+    done(snapshot());
+  });
 }
 
 void FakeHostControl::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,

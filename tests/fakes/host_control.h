@@ -43,7 +43,10 @@ class FakeHostControl : public HostControl {
             std::function<void(absl::StatusOr<PlanOutcome>)> done) override;
   void Validate(std::string text, std::string file_name,
                 std::function<void(std::vector<ConfigProblem>, uint32_t services)> done) override;
-  void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override;
+  // Modules are measured when the snapshot has them.
+  void MeasureMemory(
+      MemoryDepth depth,
+      std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
   std::function<void()> SubscribeEvents(std::function<void(const HostEvent&)> event) override;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
+#include <grpcpp/client_context.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "tests/support/http_client.h"
 #include "tests/support/process_view.h"
 #include "tests/support/test_host.h"
@@ -27,7 +30,8 @@ services:
   - {name: kids, runtime: native, module: "${kids}", listen: ["http://127.0.0.1:0"]}
 )";
 
-absl::StatusOr<admin::v1::Memory> MeasureWithCohostctl(TestHost& host) {
+absl::StatusOr<admin::v1::Memory> MeasureWithCohostctl(TestHost& host,
+                                                       const std::string& option = "") {
   const std::string file = host.folder() / "memory.json";
   UniqueFd output(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   TestProcess::Options process;
@@ -37,6 +41,7 @@ absl::StatusOr<admin::v1::Memory> MeasureWithCohostctl(TestHost& host) {
                      "-o",
                      "json",
                      "memory"};
+  if (!option.empty()) process.command.push_back(option);
   process.descriptors = {{1, output.get()}};
   const auto ctl = TestProcess::Start(process);
   if (!ctl.ok()) return ctl.status();
@@ -111,6 +116,113 @@ TEST(Memory, FiguresAreTheKernelsProportionalAndPrivateOnes) {
   EXPECT_EQ(memory->private_bytes(), private_bytes);
   // Three workers of one program share most of what each has resident.
   EXPECT_LT(memory->pss_bytes(), rss * 3 / 4);
+}
+
+// What the kernel says of one file in one process, all its mappings added up.
+struct FileFigures {
+  uint64_t resident = 0;
+  uint64_t pss = 0;
+  uint64_t anonymous = 0;
+};
+FileFigures FiguresOf(pid_t pid, const std::string& path) {
+  FileFigures figures;
+  std::ifstream smaps(absl::StrCat("/proc/", pid, "/smaps"));
+  bool is_it = false;
+  for (std::string line; std::getline(smaps, line);) {
+    if (line.empty() || line[0] < 'A' || line[0] > 'Z') {
+      is_it = line.size() > path.size() && line.ends_with(path);
+      continue;
+    }
+    if (!is_it) continue;
+    const auto take = [&line](const std::string& key, uint64_t& sum) {
+      if (line.starts_with(key)) sum += std::stoull(line.substr(key.size())) * 1024;
+    };
+    take("Rss:", figures.resident);
+    take("Pss:", figures.pss);
+    take("Anonymous:", figures.anonymous);
+  }
+  return figures;
+}
+
+bool IsWithinOnePercent(uint64_t a, uint64_t b) {
+  return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100;
+}
+
+constexpr char kLarge[] = R"(
+grouping: {max_services_per_worker: 2}
+services:
+  - {name: a, runtime: native, module: "${large}", listen: ["http://127.0.0.1:0"]}
+  - {name: b, runtime: native, module: "${large}", listen: ["http://127.0.0.1:0"]}
+  - {name: c, runtime: native, module: "${large}", listen: ["http://127.0.0.1:0"]}
+)";
+
+TEST(Memory, OneModuleInTwoWorkersIsThereOnceAndItsPartsAreTheKernels) {
+  const auto host = TestHost::StartOrDie({kLarge, {}, {}});
+  const auto workers = host->WorkerPids();
+  ASSERT_EQ(workers.size(), 2u);
+  const std::string path = host->Service("a")->module_path();
+  const auto memory = MeasureWithCohostctl(*host, "--modules");
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  ASSERT_EQ(memory->module_memory_size(), 1);
+  const admin::v1::ModuleMemory& module = memory->module_memory(0);
+  EXPECT_EQ(module.hash(), host->Service("a")->module_hash());
+  EXPECT_EQ(module.processes(), 2u);
+  EXPECT_EQ(module.services(), 3u);
+  EXPECT_EQ(memory->unmeasured_processes(), 0u);
+
+  FileFigures real;
+  for (const auto& [slot, pid] : workers) {
+    const FileFigures figures = FiguresOf(pid, path);
+    real.resident += figures.resident;
+    real.pss += figures.pss;
+    real.anonymous += figures.anonymous;
+  }
+  const admin::v1::ModuleBytes& bytes = module.bytes();
+  EXPECT_TRUE(IsWithinOnePercent(
+      bytes.shared_bytes() + bytes.private_clean_bytes() + bytes.relocated_bytes(), real.resident))
+      << bytes.DebugString() << real.resident;
+  EXPECT_TRUE(IsWithinOnePercent(bytes.pss_bytes() - bytes.anonymous_bytes(), real.pss))
+      << bytes.DebugString() << real.pss;
+  EXPECT_TRUE(IsWithinOnePercent(bytes.relocated_bytes(), real.anonymous))
+      << bytes.DebugString() << real.anonymous;
+
+  // 8 MiB in each, one of which is there; each has its own pointers and zeroed data.
+  EXPECT_GE(bytes.shared_bytes(), 2 * MiB(8).count);
+  EXPECT_LT(bytes.private_clean_bytes(), bytes.shared_bytes() / 50);
+  EXPECT_GE(bytes.relocated_bytes(), 2 * KiB(512).count);
+  EXPECT_LE(bytes.relocated_bytes(), 2 * KiB(600).count);
+  EXPECT_GE(bytes.anonymous_bytes(), 2 * KiB(252).count);
+  EXPECT_LE(bytes.anonymous_bytes(), 2 * KiB(264).count);
+  EXPECT_LT(bytes.pss_bytes(), MiB(8).count + 2 * KiB(1024).count);
+  // Three services would have three copies of 8 MiB.
+  EXPECT_GE(module.saved_bytes(), 2 * MiB(8).count);
+  EXPECT_LE(module.saved_bytes(), 2 * MiB(9).count);
+
+  uint64_t parts = module.unused().pss_bytes();
+  ASSERT_EQ(memory->service_memory_size(), 3);
+  for (const auto& service : memory->service_memory()) parts += service.bytes().pss_bytes();
+  EXPECT_EQ(parts, bytes.pss_bytes());
+}
+
+TEST(Memory, ModulesAreInTheListAndAmongTheMetricsOnceTheyWereMeasured) {
+  const auto host = TestHost::StartOrDie({kLarge, {}, {}});
+  const std::string label = host->Service("a")->module_hash().substr(0, 12);
+  EXPECT_EQ(host->Metrics().find("cohost_module_pss_bytes{"), std::string::npos);
+  ASSERT_TRUE(MeasureWithCohostctl(*host, "--modules").ok());
+  EXPECT_NE(host->Metrics().find("cohost_module_processes{module=\"" + label + "\"} 2\n"),
+            std::string::npos);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  admin::v1::ListModulesResponse list;
+  ASSERT_TRUE(host->Connect()->ListModules(&context, {}, &list).ok());
+  ASSERT_EQ(list.modules_size(), 1);
+  EXPECT_EQ(list.modules(0).services_size(), 3);
+  EXPECT_EQ(list.modules(0).workers(), 2u);
+  EXPECT_GE(list.modules(0).saved_bytes(), 2 * MiB(8).count);
+  const absl::Duration age =
+      absl::Now() - absl::FromUnixSeconds(list.modules(0).published().seconds());
+  EXPECT_GE(age, absl::ZeroDuration());
+  EXPECT_LT(age, absl::Hours(1));
 }
 
 // Whether this process may protect itself or what it starts: without it a container keeps what it

@@ -46,7 +46,10 @@ class CountingOperations final : public HostOperations {
                 std::function<void(std::vector<ConfigProblem>, uint32_t)> done) override {
     done({}, 3);
   }
-  void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)> done) override {
+  void MeasureMemory(
+      MemoryDepth depth,
+      std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) override {
+    last_depth = depth;
     done(BuildSnapshot());
   }
   void ReadEvents(uint64_t, uint32_t, uint32_t,
@@ -61,6 +64,7 @@ class CountingOperations final : public HostOperations {
 
   std::atomic<uint64_t> built{0};
   uid_t last_uid = 0;
+  MemoryDepth last_depth = MemoryDepth::kProcesses;
   std::function<void(const HostEvent&)> subscriber;
   uint64_t unsubscribed = 0;
 };
@@ -133,6 +137,16 @@ TEST_F(HostGatewayTest, CallsAreMadeOnTheLoopWithTheirCaller) {
   });
   EXPECT_EQ(where.get_future().get(), thread_.get_id());
   EXPECT_EQ(operations_.last_uid, 42u);
+}
+
+TEST_F(HostGatewayTest, MemoryIsMeasuredAsDeeplyAsAsked) {
+  std::promise<std::thread::id> where;
+  gateway_->MeasureMemory(MemoryDepth::kModules, [&](const auto& snapshot) {
+    EXPECT_TRUE(snapshot.ok());
+    where.set_value(std::this_thread::get_id());
+  });
+  EXPECT_EQ(where.get_future().get(), thread_.get_id());
+  EXPECT_EQ(operations_.last_depth, MemoryDepth::kModules);
 }
 
 TEST_F(HostGatewayTest, ASubscriptionEndsByItsOwnNumber) {

@@ -176,7 +176,9 @@ TEST_F(AdminServerTest, Rpc01StopsWhileStreamsAreNotReadAndAnAnswerNeverComes) {
 // A host whose memory is never measured: the call blocks gRPC's thread, which no host may do.
 class StuckHost : public FakeHostControl {
  public:
-  void MeasureMemory(std::function<void(std::shared_ptr<const HostSnapshot>)>) override {
+  void MeasureMemory(
+      MemoryDepth,
+      std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)>) override {
     entered.set_value();
     release.get_future().wait();
   }

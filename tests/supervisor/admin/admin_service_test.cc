@@ -177,6 +177,24 @@ TEST_F(AdminServiceTest, ModulesAndMemory) {
   EXPECT_EQ(memory.processes(0).role(), "keeper");
   EXPECT_EQ(memory.private_bytes(), 4u * 1'200'000 + 6'900'000 + 420'000);
   EXPECT_EQ(memory.services(), 5u);
+  EXPECT_EQ(memory.module_memory_size(), 0) << "nobody asked for what it costs";
+  v1::GetMemoryRequest request;
+  request.set_modules(true);
+  ASSERT_TRUE(stub_->GetMemory(Context().get(), request, &memory).ok());
+  EXPECT_EQ(memory.processes_size(), 6);
+  EXPECT_EQ(memory.module_memory_size(), 2);
+  EXPECT_EQ(memory.service_memory_size(), 5);
+}
+
+TEST_F(AdminServiceTest, ModulesThatCannotBeMeasuredAreAnErrorAndProcessesStayThere) {
+  host_.Change([](HostSnapshot& host) { host.module_memory = nullptr; });
+  v1::GetMemoryRequest request;
+  request.set_modules(true);
+  v1::Memory memory;
+  const grpc::Status status = stub_->GetMemory(Context().get(), request, &memory);
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  request.set_modules(false);
+  EXPECT_TRUE(stub_->GetMemory(Context().get(), request, &memory).ok());
 }
 
 TEST_F(AdminServiceTest, AnUnknownNameIsNotFoundAndTheNearestIsNamed) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "supervisor/admin/memory_messages.h"
 #include "tests/fakes/host_control.h"
 
 namespace cohost::supervisor {
@@ -39,7 +40,7 @@ TEST(Messages, WhateverAModuleOrAFileSaysTheMessageCanBeRead) {
   EXPECT_TRUE(IsReadable(ServiceMessage(host.services[0])));
   EXPECT_EQ(ServiceMessage(host.services[0]).reason(), kMended);
   EXPECT_TRUE(IsReadable(WorkerMessage(host.workers[0])));
-  EXPECT_TRUE(IsReadable(ModuleMessage(host.modules[0])));
+  EXPECT_TRUE(IsReadable(ModuleMessage(host.modules[0], host)));
 
   HostEvent event;
   event.message = kBroken;

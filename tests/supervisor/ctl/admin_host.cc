@@ -28,11 +28,13 @@ const absl::Duration kUp = absl::Hours(3) + absl::Minutes(12) + absl::Seconds(30
 
 HostSnapshot HostIn(const std::string& folder) {
   HostSnapshot host = cohost::supervisor::SampleHost();
+  const absl::Time sample_started = host.started;
   host.started = absl::Now() - kUp;
   for (auto& worker : host.workers) {
     worker.started = host.started;
     worker.log_file = absl::StrCat(folder, "/", worker.group, "-", worker.slot, ".log");
   }
+  for (auto& module : host.modules) module.published += host.started - sample_started;
   return host;
 }
 

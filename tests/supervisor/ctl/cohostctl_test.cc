@@ -121,8 +121,18 @@ TEST_F(CohostctlTest, TablesAreAsTheGoldenFiles) {
   ExpectGolden("workers", {"workers"});
   ExpectGolden("modules", {"modules"});
   ExpectGolden("memory", {"memory"});
+  ExpectGolden("memory_modules", {"memory", "--modules"});
   ExpectGolden("plan", {"plan"});
   ExpectGolden("events", {"events"});
+}
+
+TEST_F(CohostctlTest, ModulesFitATerminal) {
+  const Outcome outcome = Run({"memory", "--modules"});
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_THAT(Run({"memory", "--modules", "-o", "json"}).out,
+              HasSubstr("\"savedBytes\": \"1360000\""));
+  EXPECT_THAT(Run({"memory", "-o", "json"}).out, HasSubstr("\"moduleMemory\": []"));
 }
 
 TEST_F(CohostctlTest, NoLineOfATableEndsWithABlank) {

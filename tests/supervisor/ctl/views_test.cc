@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/message.h"
 #include "gtest/gtest.h"
+#include "supervisor/ctl/memory_views.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -85,6 +86,7 @@ std::vector<std::string> AllViews(const std::string& text, const Look& look) {
       WorkersView(Filled<admin::v1::ListWorkersResponse>(text), look),
       ModulesView(Filled<admin::v1::ListModulesResponse>(text), look),
       MemoryView(Filled<admin::v1::Memory>(text), look),
+      ModuleMemoryView(Filled<admin::v1::Memory>(text), look),
       PlanView(Filled<admin::v1::PlanResponse>(text), look),
       ReloadView(Filled<admin::v1::ReloadResponse>(text)),
       RecycleView(Filled<admin::v1::RecycleResponse>(text)),

@@ -29,5 +29,13 @@ TEST(ModuleMetricName, WhatIsNoNameIsNone) {
   EXPECT_TRUE(ModuleMetricName(std::string(64, 'a'), MetricKind::kCounter));
 }
 
+TEST(ModuleMetricName, NoModuleSpeaksForTheHost) {
+  for (const char* name : {"store_bytes", "pss_bytes", "shared_bytes", "private_bytes", "processes",
+                           "saved_bytes", "metric_conflicts"}) {
+    EXPECT_FALSE(ModuleMetricName(name, MetricKind::kGauge)) << name;
+  }
+  EXPECT_FALSE(ModuleMetricName("metrics_dropped", MetricKind::kCounter));
+}
+
 }  // namespace
 }  // namespace cohost::supervisor

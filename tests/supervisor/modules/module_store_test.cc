@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "base/format/data_image_builder.h"
 #include "base/system/unique_fd.h"
 #include "gmock/gmock.h"
@@ -242,6 +243,15 @@ TEST(ModuleStore, ListsFilesWithSourcesAndUsers) {
   EXPECT_EQ(first.file.size, module->size);
   EXPECT_EQ(first.source, source);
   EXPECT_THAT(first.services, ElementsAre("cart", "shop"));
+  EXPECT_LT(absl::Now() - first.published, absl::Hours(1));
+  EXPECT_THAT(first.copies, IsEmpty());
+  // A further copy is no file of its own.
+  const std::string copy = folder.path() + "/store/" + module->hash + ".2.so";
+  std::filesystem::copy_file(module->path, copy);
+  const auto again = store->List();
+  ASSERT_THAT(*again, SizeIs(2));
+  EXPECT_THAT((*again)[(*again)[0].file.kind == StoredKind::kModule ? 0 : 1].copies,
+              ElementsAre(copy));
 }
 
 TEST(ModuleStore, ManyThreadsPublishTheSameFilesAtOnce) {
