@@ -140,12 +140,24 @@ absl::Status ElfImage::ReadDynamic() {
   return Damaged("its dynamic table has no end");
 }
 
+absl::Status ElfImage::CheckSectionTable(uint64_t size) const {
+  if (!Inside(header_.e_shoff, size)) return Cut("its section table lies outside of the file");
+  if (header_.e_shstrndx == SHN_UNDEF || header_.e_shstrndx >= header_.e_shnum) {
+    return absl::OkStatus();
+  }
+  if (header_.e_shentsize != sizeof(Elf64_Shdr)) return Damaged("its section table makes no sense");
+  Elf64_Shdr names;
+  COHOST_RETURN_IF_ERROR(ReadFile(header_.e_shoff + uint64_t{header_.e_shstrndx} * sizeof names,
+                                  &names, sizeof names));
+  // A file that got its size before its content has zeros where the copy was interrupted.
+  if (names.sh_type != SHT_STRTAB) return Cut("its section table is not there");
+  return absl::OkStatus();
+}
+
 absl::Status ElfImage::CheckWhole() const {
   // Not loaded, but at the end: where it is missing, the copy was interrupted.
   const uint64_t sections = uint64_t{header_.e_shnum} * header_.e_shentsize;
-  if (header_.e_shoff != 0 && !Inside(header_.e_shoff, sections)) {
-    return Cut("its section table lies outside of the file");
-  }
+  if (header_.e_shoff != 0) COHOST_RETURN_IF_ERROR(CheckSectionTable(sections));
   uint64_t end = header_.e_shoff + sections;
   uint64_t memory_end = 0;
   for (const Elf64_Phdr& segment : segments_) {

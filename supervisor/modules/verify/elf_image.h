@@ -76,6 +76,7 @@ class ElfImage {
 
   absl::Status ReadHeader();
   absl::Status ReadDynamic();
+  absl::Status CheckSectionTable(uint64_t size) const;
   bool Inside(uint64_t offset, uint64_t length) const {
     return offset <= size_ && length <= size_ - offset;
   }
