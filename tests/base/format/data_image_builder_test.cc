@@ -192,6 +192,28 @@ TEST(VerifyDataImage, DoesNotTrustAChecksumOfWrongContent) {
   EXPECT_TRUE(Verify(Signed(good)).ok());
 }
 
+TEST(VerifyDataImage, RefusesHostileNumbersUnderARightChecksum) {
+  const std::string good = Fruit();
+  const size_t block = 128 + 16;
+  // Magic, version, header size, length, number of records, fence keys, first block, shift, then
+  // the fence and the first entry.
+  for (const size_t at :
+       {size_t{0}, size_t{8}, size_t{12}, size_t{16}, size_t{24}, size_t{32}, size_t{40},
+        size_t{48}, size_t{128}, size_t{136}, block, block + 8, block + 12}) {
+    for (const uint32_t number : {0u, 1u, 0x7fffffffu, 0x80000000u, 0xfffffff8u, 0xffffffffu}) {
+      std::string file = good;
+      std::memcpy(file.data() + at, &number, sizeof number);
+      if (file == good) continue;
+      EXPECT_EQ(Verify(Signed(file)).code(), absl::StatusCode::kDataLoss) << at << " " << number;
+      // The upper half of the numbers of 8 bytes.
+      file = good;
+      std::memcpy(file.data() + at + 4, &number, sizeof number);
+      if (file == good) continue;
+      EXPECT_EQ(Verify(Signed(file)).code(), absl::StatusCode::kDataLoss) << at << " " << number;
+    }
+  }
+}
+
 TEST(VerifyDataImage, DoesNotTrustFences) {
   DataImageBuilder builder("blocks");
   for (char key = 'a'; key <= 'f'; ++key) builder.Add({key, key}, std::string(10'000, key));
