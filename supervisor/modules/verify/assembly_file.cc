@@ -168,13 +168,6 @@ absl::StatusOr<AssemblyInfo> ReadAssembly(int fd) {
   return info;
 }
 
-absl::StatusOr<bool> HasCliHeader(int fd) {
-  const auto file = PeFile::Read(fd);
-  if (file.ok()) return file->directory(PeFile::kCliDirectory).address != 0;
-  if (absl::IsInvalidArgument(file.status())) return false;
-  return file.status();
-}
-
 absl::Status CheckFramework(const AssemblyInfo& assembly, const FrameworkVersion& framework) {
   const std::optional<AssemblyVersion> wanted = assembly.Framework();
   const AssemblyVersion present = {framework.major, framework.minor, 0xffff, 0xffff};

@@ -44,11 +44,6 @@ struct AssemblyInfo {
 // wrong and what to do.
 absl::StatusOr<AssemblyInfo> ReadAssembly(int fd);
 
-// Whether the open file is a PE file with a CLI header, damaged or not: a .dll that is none is a
-// native library for Windows, as applications that run anywhere bring them. Errors of the system
-// only.
-absl::StatusOr<bool> HasCliHeader(int fd);
-
 // INVALID_ARGUMENT when the assembly needs a newer framework than this one.
 absl::Status CheckFramework(const AssemblyInfo& assembly, const FrameworkVersion& framework);
 

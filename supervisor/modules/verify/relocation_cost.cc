@@ -27,8 +27,8 @@ constexpr uint64_t kPart = 4096;
 // one tables of pointers are a natural part.
 constexpr uint64_t kLeastAdvised = uint64_t{128} << 10;
 constexpr uint64_t kLeastShare = 16;
-// A table of pointers packed by -z pack-relative-relocs shrinks from 24 bytes an entry to less than
-// one; below this it is no more than a few pages.
+// A table of relocations packed by -z pack-relative-relocs shrinks from 24 bytes an entry to less
+// than one; below this it is no more than a few pages.
 constexpr uint64_t kLeastTables = uint64_t{64} << 10;
 
 class Counter {
@@ -151,17 +151,20 @@ std::string RelocationAdvice(const RelocationCost& cost) {
       cost.private_bytes.count < cost.loaded.count / kLeastShare) {
     return "";
   }
-  std::vector<std::string> flags;
+  std::vector<std::string> link;
+  std::string compile;
   if (cost.own_symbols > cost.count / kLeastShare) {
-    flags.push_back("compile it with -fvisibility=hidden, link it with -Wl,-Bsymbolic");
+    compile = "compile it with -fvisibility=hidden, ";
+    link.push_back("-Wl,-Bsymbolic");
   }
   if (!cost.packed && cost.tables.count >= kLeastTables) {
-    flags.push_back("link it with -Wl,-z,pack-relative-relocs");
+    link.push_back("-Wl,-z,pack-relative-relocs");
   }
-  if (flags.empty()) return "";
-  return absl::StrCat("its relocations make ", FormatMegabytes(cost.private_bytes), " of ",
-                      FormatMegabytes(cost.loaded),
-                      " private to every worker: ", absl::StrJoin(flags, ", "));
+  if (link.empty()) return "";
+  return absl::StrCat("its relocations cost every worker ", FormatMegabytes(cost.private_bytes),
+                      " of its own (of ", FormatMegabytes(cost.loaded), ") and tables of ",
+                      FormatMegabytes(cost.tables), ": ", compile, "link it with ",
+                      absl::StrJoin(link, " "));
 }
 
 }  // namespace cohost::supervisor

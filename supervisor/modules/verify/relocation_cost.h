@@ -31,6 +31,8 @@ struct RelocationCost {
 absl::StatusOr<RelocationCost> MeasureRelocations(const ElfImage& image, const ElfSymbols& symbols);
 
 // Names the flags that lower the cost; empty when it is small beside the object or no flag helps.
+// With hidden symbols and -Bsymbolic nothing is looked up by name and the slots for it go; packing
+// makes the tables a fiftieth. What tables of pointers in the source take, stays.
 std::string RelocationAdvice(const RelocationCost& cost);
 
 }  // namespace cohost::supervisor

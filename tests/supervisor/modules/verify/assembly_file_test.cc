@@ -108,7 +108,7 @@ TEST(ReadAssembly, RefusesModulesOfOtherAssemblies) {
   ExpectRefused(bytes, "module of another assembly", "build it into it");
 }
 
-TEST(ReadAssembly, Mod01RefusesEveryTruncation) {
+TEST(ReadAssembly, MOD_01_RefusesEveryTruncation) {
   for (const AssemblyBytes& bytes : {AssemblyBytes(), AssemblyBytes::ReadyToRun()}) {
     const std::string good = bytes.Build();
     for (size_t length = 0; length < good.size(); ++length) {
@@ -143,17 +143,6 @@ TEST(ReadAssembly, SurvivesDamagedBytesAnywhere) {
     if (!Read(damaged).ok()) ++refused;
   }
   EXPECT_GT(refused, 1000);
-}
-
-TEST(HasCliHeader, TellsAssembliesFromNativeLibrariesAndOtherFiles) {
-  AssemblyBytes bytes;
-  EXPECT_TRUE(*HasCliHeader(MemoryFile(bytes.Build()).get()));
-  bytes.cli_flags = 0;
-  EXPECT_TRUE(*HasCliHeader(MemoryFile(bytes.Build()).get()));
-  bytes.has_cli_header = false;
-  EXPECT_FALSE(*HasCliHeader(MemoryFile(bytes.Build()).get()));
-  EXPECT_FALSE(*HasCliHeader(MemoryFile("#!/bin/sh\n").get()));
-  EXPECT_FALSE(*HasCliHeader(MemoryFile("").get()));
 }
 
 TEST(CheckFramework, RefusesANewerFrameworkNamingBoth) {

@@ -129,7 +129,7 @@ TEST(CheckSharedObject, RefusesMissingLibraries) {
   ExpectRefused(Replaced(module, "libc.so.6", "libx.so.9"), "it needs the library libx.so.9");
 }
 
-TEST(CheckSharedObject, Mod01RefusesEveryTruncation) {
+TEST(CheckSharedObject, MOD_01_RefusesEveryTruncation) {
   const std::string good = ModuleContent("plain_module.so");
   for (const size_t length : {size_t{0}, size_t{64}, size_t{512}, size_t{2000}, size_t{4096},
                               good.size() / 2, good.size() - 1}) {
@@ -142,7 +142,7 @@ TEST(CheckSharedObject, Mod01RefusesEveryTruncation) {
   }
 }
 
-TEST(CheckSharedObject, Mod01RefusesRandomBytesTextAndOtherMachines) {
+TEST(CheckSharedObject, MOD_01_RefusesRandomBytesTextAndOtherMachines) {
   const std::string good = ModuleContent("plain_module.so");
   std::mt19937 random(1);
   std::string noise(100'000, '\0');
@@ -162,7 +162,7 @@ TEST(CheckSharedObject, RefusesAProgram) {
   ExpectRefused(ReadFile("/bin/true"), "it is a program, not a shared object");
 }
 
-TEST(CheckSharedObject, Mod01RefusesAFifoWithoutWaiting) {
+TEST(CheckSharedObject, MOD_01_RefusesAFifoWithoutWaiting) {
   const TestFolder folder;
   const std::string path = folder.path() + "/fifo.so";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -171,7 +171,7 @@ TEST(CheckSharedObject, Mod01RefusesAFifoWithoutWaiting) {
   EXPECT_EQ(CheckSharedObject(fd.get()).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(CheckSharedObject, Mod01RefusesSparseFiles) {
+TEST(CheckSharedObject, MOD_01_RefusesSparseFiles) {
   const UniqueFd empty = MemoryFile("");
   ASSERT_EQ(::ftruncate(empty.get(), off_t{1} << 40), 0);
   EXPECT_EQ(CheckSharedObject(empty.get()).status().code(), absl::StatusCode::kInvalidArgument);

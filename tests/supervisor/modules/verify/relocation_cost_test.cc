@@ -95,7 +95,7 @@ TEST(RelocationCost, CountsPackedRelocationsLikeOthers) {
 TEST(RelocationCost, AdviceNamesTheFlagsThatAreMissing) {
   EXPECT_THAT(RelocationAdvice(CostOf("verify/pointers.so")),
               AllOf(HasSubstr("-fvisibility=hidden"), HasSubstr("-Wl,-Bsymbolic"),
-                    HasSubstr("-Wl,-z,pack-relative-relocs"), HasSubstr(" MB of ")));
+                    HasSubstr("-Wl,-z,pack-relative-relocs"), HasSubstr(" MB of its own (of ")));
   EXPECT_THAT(RelocationAdvice(CostOf("verify/pointers_own.so")),
               AllOf(Not(HasSubstr("-Bsymbolic")), HasSubstr("-Wl,-z,pack-relative-relocs")));
   EXPECT_EQ(RelocationAdvice(CostOf("verify/pointers_packed.so")), "");

@@ -87,7 +87,7 @@ TEST(VerifyStoredFile, AFileOfOneKindIsNoneOfAnother) {
   }
 }
 
-TEST(VerifyStoredFile, Mod01RefusesFilesThatAreCut) {
+TEST(VerifyStoredFile, MOD_01_RefusesFilesThatAreCut) {
   for (const StoredKind kind : kChecked) {
     const std::string good = Good(kind);
     ASSERT_GT(good.size(), 4096u) << StoredKindName(kind);
@@ -98,7 +98,7 @@ TEST(VerifyStoredFile, Mod01RefusesFilesThatAreCut) {
   }
 }
 
-TEST(VerifyStoredFile, Mod01RefusesRandomBytesAndTexts) {
+TEST(VerifyStoredFile, MOD_01_RefusesRandomBytesAndTexts) {
   std::mt19937 random(5);
   std::string noise(100'000, '\0');
   for (char& byte : noise) byte = static_cast<char>(random());
@@ -109,7 +109,7 @@ TEST(VerifyStoredFile, Mod01RefusesRandomBytesAndTexts) {
   }
 }
 
-TEST(VerifyStoredFile, Mod01RefusesOtherArchitectures) {
+TEST(VerifyStoredFile, MOD_01_RefusesOtherArchitectures) {
   const std::string module = Good(StoredKind::kModule);
   ExpectRefused(
       Verify(With<uint16_t>(module, offsetof(Elf64_Ehdr, e_machine), EM_S390), StoredKind::kModule),
@@ -119,7 +119,7 @@ TEST(VerifyStoredFile, Mod01RefusesOtherArchitectures) {
   ExpectRefused(Verify(bytes.Build(), StoredKind::kAssembly), StoredKind::kAssembly);
 }
 
-TEST(VerifyStoredFile, Mod01RefusesAFifoWithoutWaiting) {
+TEST(VerifyStoredFile, MOD_01_RefusesAFifoWithoutWaiting) {
   const TestFolder folder;
   const std::string path = folder.path() + "/fifo";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -130,7 +130,7 @@ TEST(VerifyStoredFile, Mod01RefusesAFifoWithoutWaiting) {
   }
 }
 
-TEST(VerifyStoredFile, Mod01RefusesSparseFilesWithoutReadingThem) {
+TEST(VerifyStoredFile, MOD_01_RefusesSparseFilesWithoutReadingThem) {
   for (const StoredKind kind : kChecked) {
     const UniqueFd fd = MemoryFile("");
     ASSERT_EQ(::ftruncate(fd.get(), off_t{1} << 40), 0);
