@@ -26,7 +26,7 @@
 namespace cohost::benchmarks {
 namespace {
 
-using supervisor::AssemblyBytes;
+using supervisor::Assembly;
 using supervisor::LibraryBytes;
 using supervisor::TreeWorld;
 
@@ -47,12 +47,12 @@ std::string Content(size_t i) {
 
 void WriteApplication(TreeWorld& world) {
   for (size_t i = 0; i < 180; ++i) {
-    world.Write(absl::StrCat("Library", i, ".dll"), AssemblyBytes(Content(i)));
+    world.Write(absl::StrCat("Library", i, ".dll"), Assembly(Content(i)));
   }
   // Translations and what differs between systems have folders of their own.
   for (size_t i = 0; i < 60; ++i) {
     world.Write(absl::StrCat("lang", i % 12, "/Library", i, ".resources.dll"),
-                AssemblyBytes(Content(i + 180)));
+                Assembly(Content(i + 180)));
   }
   for (size_t i = 0; i < 10; ++i) {
     world.Write(absl::StrCat("runtimes/linux-x64/native/lib", i, ".so"),

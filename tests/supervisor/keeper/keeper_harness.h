@@ -26,6 +26,7 @@ class Seat {
   // Asks the keeper for everything. Once.
   void Connect();
   KeeperClient& client() { return *client_; }
+  boost::asio::io_context& loop() { return loop_; }
   Inheritance& inheritance() { return inheritance_; }
   UniqueFd TakeSocket() { return std::move(keeper_socket_); }
 

@@ -142,7 +142,7 @@ TEST_F(DataFolderTest, ADamagedSeedIsAnError) {
 }
 
 TEST_F(DataFolderTest, FilesThatMatchAreLinkedThoughTheApplicationHasThemNoMore) {
-  world_.Write("Shop.dll", AssemblyBytes("x"));
+  world_.Write("Shop.dll", Assembly("x"));
   world_.Write("data/readme", "x");
   const auto persist = *PersistRules::Parse({"*.db", "data/*.txt", "uploads/**"});
   const auto tree = PublishTree(world_.store(), world_.app(), persist);

@@ -8,6 +8,7 @@
 #include "base/system/unique_fd.h"
 #include "gtest/gtest.h"
 #include "tests/supervisor/modules/tree/tree_world.h"
+#include "tests/supervisor/modules/verify/assembly_bytes.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -27,18 +28,17 @@ constexpr FileRole kLinkedProgram = {StoredKind::kProgram, Placing::kLink, 0555}
 constexpr FileRole kCopied = {StoredKind::kFile, Placing::kCopy, 0444};
 
 TEST(FileRole, AssembliesAreLinked) {
-  EXPECT_EQ(Role("Shop.dll", AssemblyBytes("x")), kAssembly);
-  EXPECT_EQ(Role("Shop.EXE", AssemblyBytes("x"), 0755), kAssembly);
-  EXPECT_EQ(Role("runtimes/unix/lib/net8.0/A.dll", AssemblyBytes("x")), kAssembly);
-  EXPECT_EQ(Role("de/Shop.resources.dll", AssemblyBytes("x")), kAssembly);
+  EXPECT_EQ(Role("Shop.dll", Assembly("x")), kAssembly);
+  EXPECT_EQ(Role("Shop.EXE", Assembly("x"), 0755), kAssembly);
+  EXPECT_EQ(Role("runtimes/unix/lib/net8.0/A.dll", Assembly("x")), kAssembly);
+  EXPECT_EQ(Role("de/Shop.resources.dll", Assembly("x")), kAssembly);
 }
 
 TEST(FileRole, ImagesOfOtherSystemsAreNoAssemblies) {
-  EXPECT_EQ(Role("runtimes/win/lib/net8.0/A.dll", AssemblyBytes("x")), kLinked);
-  EXPECT_EQ(Role("runtimes/linux-arm64/lib/net8.0/A.dll", AssemblyBytes("x")), kLinked);
+  EXPECT_EQ(Role("runtimes/win/lib/net8.0/A.dll", Assembly("x")), kLinked);
+  EXPECT_EQ(Role("runtimes/linux-arm64/lib/net8.0/A.dll", Assembly("x")), kLinked);
   // Native code of Windows: no CLI header.
-  std::string native = AssemblyBytes("x");
-  native.replace(0x80 + 24 + 96 + 14 * 8, 8, 8, '\0');
+  const std::string native = AssemblyBytes{.has_cli_header = false}.Build();
   EXPECT_EQ(Role("e_sqlite3.dll", native), kLinked);
 }
 
@@ -63,10 +63,10 @@ TEST(FileRole, EverythingElseIsCopied) {
 }
 
 TEST(FileRole, WhatOnlyLooksLikeAnImageIsCopied) {
-  const std::string good = AssemblyBytes("x");
+  const std::string good = Assembly("x");
   EXPECT_EQ(Role("a.dll", ""), kCopied);
   EXPECT_EQ(Role("a.dll", "MZ"), kCopied);
-  EXPECT_EQ(Role("a.dll", good.substr(0, 0x80)), kCopied);
+  EXPECT_EQ(Role("a.dll", good.substr(0, 64)), kCopied);
   std::string far = good;
   far.replace(60, 4, "\xFF\xFF\xFF\xFF");
   EXPECT_EQ(Role("a.dll", far), kCopied);

@@ -52,7 +52,7 @@ TEST(TreeKill, WhateverIsSeenAfterAKillIsWhole) {
   TreeWorld world;
   for (size_t i = 0; i < kFiles; ++i) {
     const std::string number = std::to_string(i);
-    world.Write("part" + std::to_string(i % 7) + "/" + number + ".dll", AssemblyBytes(number));
+    world.Write("part" + std::to_string(i % 7) + "/" + number + ".dll", Assembly(number));
     world.Write("conf/" + number + ".json", number);
   }
   world.Write("data/seed", "seed");

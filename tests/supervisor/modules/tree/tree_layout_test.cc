@@ -32,7 +32,7 @@ std::string WriteThrough(const std::string& path, const std::string& content) {
 
 TEST(TreeLayout, ATreeHasWhatTheFolderHad) {
   TreeWorld world;
-  world.Write("Shop.dll", AssemblyBytes("shop"));
+  world.Write("Shop.dll", Assembly("shop"));
   world.Write("conf/app settings.json", "{}");
   world.Write("run", "#!/bin/sh\n", 0755);
   world.Link("Shop.dll", "link.dll");
@@ -42,8 +42,8 @@ TEST(TreeLayout, ATreeHasWhatTheFolderHad) {
   EXPECT_EQ(tree.path, world.state() + "/trees/shop/" + tree.manifest.id());
   EXPECT_THAT(PathsBelow(tree.path), ElementsAre("Shop.dll", "conf", "conf/app settings.json",
                                                  "link.dll", "plugins", "plugins/x", "run"));
-  EXPECT_EQ(ContentOf(tree.path + "/Shop.dll"), AssemblyBytes("shop"));
-  EXPECT_EQ(ContentOf(tree.path + "/link.dll"), AssemblyBytes("shop"));
+  EXPECT_EQ(ContentOf(tree.path + "/Shop.dll"), Assembly("shop"));
+  EXPECT_EQ(ContentOf(tree.path + "/link.dll"), Assembly("shop"));
   EXPECT_EQ(ContentOf(tree.path + "/conf/app settings.json"), "{}");
   EXPECT_EQ(StatusOf(tree.path + "/Shop.dll").st_mode & 07777, 0444u);
   EXPECT_EQ(StatusOf(tree.path + "/run").st_mode & 07777, 0555u);
@@ -53,7 +53,7 @@ TEST(TreeLayout, ATreeHasWhatTheFolderHad) {
 
 TEST(TreeLayout, EachServiceHasItsOwnPathAndTheSameInodes) {
   TreeWorld world;
-  world.Write("Shop.dll", AssemblyBytes("shop"));
+  world.Write("Shop.dll", Assembly("shop"));
   world.Write("appsettings.json", "{}");
   const LaidTree a = world.LayOut("a");
   const LaidTree b = world.LayOut("b");
@@ -106,7 +106,7 @@ TEST(TreeLayout, WhatPersistsOutlastsRevisions) {
   EXPECT_EQ(ContentOf(first.data + "/later.json"), "later");
   EXPECT_EQ(ContentOf(first.data + "/a/b/state.json"), "deep");
 
-  world.Write("Shop.dll", AssemblyBytes("second"));
+  world.Write("Shop.dll", Assembly("second"));
   world.Remove("app.db");  // the next revision comes without it
   const LaidTree second = world.LayOut("shop", persist);
   EXPECT_NE(second.path, first.path);
@@ -121,7 +121,7 @@ TEST(TreeLayout, WhatPersistsOutlastsRevisions) {
 TEST(TreeLayout, AWildcardInTheTreesOwnFolderTakesNoNewFiles) {
   if (::geteuid() == 0) {
     TreeWorld world;
-    world.Write("Shop.dll", AssemblyBytes("x"));
+    world.Write("Shop.dll", Assembly("x"));
     const LaidTree tree = world.LayOut("shop", {"*.db"});
     EXPECT_EQ(TargetOf(tree.path + "/new.db"), "");
     EXPECT_EQ(StatusOf(tree.path).st_mode & 0222, 0u);
@@ -134,7 +134,7 @@ TEST(TreeLayout, AWildcardInTheTreesOwnFolderTakesNoNewFiles) {
 
 TEST(TreeLayout, AFileThatWasPutIntoTheDataFolderGivesAnotherTree) {
   TreeWorld world;
-  world.Write("Shop.dll", AssemblyBytes("x"));
+  world.Write("Shop.dll", Assembly("x"));
   const LaidTree before = world.LayOut("shop", {"*.db"});
   std::ofstream(before.data + "/moved.db") << "rows";
   const LaidTree after = world.LayOut("shop", {"*.db"});
@@ -146,7 +146,7 @@ TEST(TreeLayout, AFileThatWasPutIntoTheDataFolderGivesAnotherTree) {
 TEST(TreeLayout, DataLinksSurviveAMoveOfTheStateFolder) {
   TreeWorld world;
   world.Write("a/b/app.db", "tables");
-  world.Write("a/b/x.dll", AssemblyBytes("x"));
+  world.Write("a/b/x.dll", Assembly("x"));
   const LaidTree tree = world.LayOut("shop", {"a/b/*.db"});
   const std::string moved = world.state() + "-moved";
   std::filesystem::rename(world.state(), moved);
@@ -186,7 +186,7 @@ TEST(TreeLayout, RefusesNamesThatNoServiceHas) {
 
 TEST(TreeLayout, ManyLinksTakeAFurtherCopy) {
   TreeWorld world;
-  world.Write("Shop.dll", AssemblyBytes("x"));
+  world.Write("Shop.dll", Assembly("x"));
   const auto published = world.Publish();
   std::vector<std::string> notices;
   const auto store =
@@ -195,7 +195,7 @@ TEST(TreeLayout, ManyLinksTakeAFurtherCopy) {
   for (const std::string service : {"a", "b", "c", "d"}) {
     const auto tree = (*layout)->LayOut(service, published->manifest, {}, {});
     ASSERT_TRUE(tree.ok()) << tree.status();
-    EXPECT_EQ(ContentOf(tree->path + "/Shop.dll"), AssemblyBytes("x"));
+    EXPECT_EQ(ContentOf(tree->path + "/Shop.dll"), Assembly("x"));
   }
 }
 

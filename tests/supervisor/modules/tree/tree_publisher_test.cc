@@ -39,7 +39,7 @@ size_t StoredFiles(TreeWorld& world) { return world.store().List()->size(); }
 
 TEST(TreePublisher, PutsEveryFileIntoTheStoreAndNamesIt) {
   TreeWorld world;
-  world.Write("Shop.dll", AssemblyBytes("shop"));
+  world.Write("Shop.dll", Assembly("shop"));
   world.Write("appsettings.json", "{}");
   world.Write("wwwroot/site.css", "body {}");
   world.Write("run", "#!/bin/sh\n", 0755);
@@ -56,7 +56,7 @@ TEST(TreePublisher, PutsEveryFileIntoTheStoreAndNamesIt) {
   EXPECT_EQ(assembly.source_hash, assembly.stored_hash);
   const auto stored = world.store().Find(assembly.stored_hash, StoredKind::kAssembly);
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(ContentOf(stored->path), AssemblyBytes("shop"));
+  EXPECT_EQ(ContentOf(stored->path), Assembly("shop"));
   EXPECT_EQ(assembly.size, stored->size);
   EXPECT_EQ(tree->manifest.Find("appsettings.json")->placing, Placing::kCopy);
   EXPECT_EQ(tree->manifest.Find("run")->mode, 0555u);
@@ -78,7 +78,7 @@ TEST(TreePublisher, TheSameFolderIsTheSameTree) {
 
 TEST(TreePublisher, WhatPersistsIsASeedAndNoPartOfTheTree) {
   TreeWorld world;
-  world.Write("Shop.dll", AssemblyBytes("shop"));
+  world.Write("Shop.dll", Assembly("shop"));
   world.Write("app.db", "tables");
   world.Write("uploads/a/b.png", "image");
   world.Write("uploads/tool", "x", 0755);

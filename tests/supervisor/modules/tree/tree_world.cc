@@ -15,6 +15,7 @@
 
 #include "base/system/unique_fd.h"
 #include "supervisor/modules/tree/folder_removal.h"
+#include "tests/supervisor/modules/verify/assembly_bytes.h"
 
 namespace cohost::supervisor {
 
@@ -33,53 +34,12 @@ T Require(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-template <typename Number>
-void Put(std::string& bytes, size_t offset, Number number) {
-  std::memcpy(bytes.data() + offset, &number, sizeof number);
-}
-
 }  // namespace
 
-std::string AssemblyBytes(std::string_view content) {
-  constexpr size_t kPe = 0x80;
-  constexpr size_t kOptional = kPe + 24;
-  constexpr size_t kSection = kOptional + 224;
-  constexpr uint32_t kText = 0x200;      // in the file
-  constexpr uint32_t kTextRva = 0x2000;  // in memory
-  const std::string_view metadata("BSJB\1\0\1\0\0\0\0\0\x0C\0\0\0v4.0.30319\0\0\0\0\0\0", 32);
-  const auto size =
-      static_cast<uint32_t>((72 + metadata.size() + content.size() + 511) / 512 * 512);
-  std::string bytes(kText + size, '\0');
-  bytes.replace(0, 2, "MZ");
-  Put<uint32_t>(bytes, 60, kPe);
-  bytes.replace(kPe, 2, "PE");
-  Put<uint16_t>(bytes, kPe + 4, 0x14C);
-  Put<uint16_t>(bytes, kPe + 6, 1);        // sections
-  Put<uint16_t>(bytes, kPe + 20, 224);     // size of the optional header
-  Put<uint16_t>(bytes, kPe + 22, 0x2102);  // a 32-bit library
-  Put<uint16_t>(bytes, kOptional, 0x10B);
-  Put<uint32_t>(bytes, kOptional + 32, 0x2000);           // section alignment
-  Put<uint32_t>(bytes, kOptional + 36, 0x200);            // file alignment
-  Put<uint32_t>(bytes, kOptional + 56, kTextRva + size);  // size of the image
-  Put<uint32_t>(bytes, kOptional + 60, kText);            // size of the headers
-  Put<uint32_t>(bytes, kOptional + 92, 16);
-  Put<uint32_t>(bytes, kOptional + 96 + 14 * 8, kTextRva);
-  Put<uint32_t>(bytes, kOptional + 96 + 14 * 8 + 4, 72);
-  bytes.replace(kSection, 5, ".text");
-  Put<uint32_t>(bytes, kSection + 8, size);
-  Put<uint32_t>(bytes, kSection + 12, kTextRva);
-  Put<uint32_t>(bytes, kSection + 16, size);
-  Put<uint32_t>(bytes, kSection + 20, kText);
-  Put<uint32_t>(bytes, kSection + 36, 0x60000020);
-  Put<uint32_t>(bytes, kText, 72);
-  Put<uint16_t>(bytes, kText + 4, 2);
-  Put<uint16_t>(bytes, kText + 6, 5);
-  Put<uint32_t>(bytes, kText + 8, kTextRva + 72);
-  Put<uint32_t>(bytes, kText + 12, static_cast<uint32_t>(metadata.size()));
-  Put<uint32_t>(bytes, kText + 16, 1);  // IL only
-  bytes.replace(kText + 72, metadata.size(), metadata);
-  bytes.replace(kText + 72 + metadata.size(), content.size(), content);
-  return bytes;
+std::string Assembly(std::string_view content) {
+  AssemblyBytes bytes;
+  bytes.name.name = content.substr(0, 40);
+  return bytes.Build().append(content);
 }
 
 std::string LibraryBytes(std::string_view content) {

@@ -17,8 +17,8 @@
 
 namespace cohost::supervisor {
 
-// A small .NET assembly with IL only; `content` makes it another one.
-std::string AssemblyBytes(std::string_view content);
+// A small .NET assembly with IL only, named by the beginning of `content`.
+std::string Assembly(std::string_view content);
 // The beginning of a shared object; nothing more.
 std::string LibraryBytes(std::string_view content);
 

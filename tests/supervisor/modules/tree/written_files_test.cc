@@ -24,7 +24,7 @@ using Change = WrittenFile::Change;
 class WrittenFilesTest : public ::testing::Test {
  protected:
   WrittenFilesTest() {
-    world_.Write("Shop.dll", AssemblyBytes("shop"));
+    world_.Write("Shop.dll", Assembly("shop"));
     world_.Write("conf/appsettings.json", "{}");
     world_.Link("Shop.dll", "link.dll");
     world_.MakeFolder("plugins");
@@ -99,18 +99,18 @@ TEST_F(WrittenFilesTest, ATimeThatWasSetBackIsSeenThroughByContent) {
 }
 
 TEST_F(WrittenFilesTest, ALinkedFileThatWasReplacedIsFound) {
-  const size_t size = AssemblyBytes("shop").size();
+  const size_t size = Assembly("shop").size();
   std::filesystem::remove(tree_.path + "/Shop.dll");
-  Write("Shop.dll", AssemblyBytes("evil"));
+  Write("Shop.dll", Assembly("evil"));
   EXPECT_THAT(Find(), ElementsAre(WrittenFile{"Shop.dll", Change::kChanged, {size}}));
   // By the same content: no difference to anybody but the memory that it costs.
   std::filesystem::remove(tree_.path + "/Shop.dll");
-  Write("Shop.dll", AssemblyBytes("shop"));
+  Write("Shop.dll", Assembly("shop"));
   EXPECT_THAT(Find(), IsEmpty());
 }
 
 TEST_F(WrittenFilesTest, MissingAndReplacedNamesAreFound) {
-  const size_t size = AssemblyBytes("shop").size();
+  const size_t size = Assembly("shop").size();
   std::filesystem::remove(tree_.path + "/Shop.dll");
   std::filesystem::remove(tree_.path + "/plugins");
   std::filesystem::remove(tree_.path + "/link.dll");

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/units.h"
+#include "supervisor/modules/module_store.h"
+#include "supervisor/modules/precompile/crossgen.h"
+#include "supervisor/modules/precompile/precompile_cache.h"
+#include "supervisor/modules/precompile/process_runner.h"
+#include "supervisor/modules/signing/derived_record.h"
+#include "supervisor/modules/tree/tree_manifest.h"
+
+namespace cohost::supervisor {
+
+// What an application is compiled for.
+struct PrecompileTarget {
+  std::string framework;             // as in records: "Microsoft.NETCore.App 10.0.12"
+  std::vector<std::string> folders;  // with its assemblies; one of System.Private.CoreLib first
+  std::string instruction_set;       // empty: the compiler's default
+};
+
+struct PrecompilerOptions {
+  std::string folder{};  // STATE/precompile
+  // At once; 0: half of the cores, at least one.
+  uint32_t parallel = 0;
+  // Each.
+  absl::Duration limit = absl::Minutes(2);
+  Bytes memory = GiB(2);
+  std::vector<std::string> environment{};
+  // Compilers read what applications bring: not for root.
+  ProcessIdentity identity{};
+};
+
+struct Precompiled {
+  // The same tree, with stored hashes of precompiled images where there are some.
+  TreeManifest manifest;
+  uint32_t compiled = 0;  // now
+  uint32_t cached = 0;    // before
+  uint32_t failed = 0;    // stay IL, now or as before
+  // Lines for the operator: what failed and why.
+  std::vector<std::string> notices;
+};
+
+// Compiles the assemblies of a tree that have IL only, each for itself (assemblies that share
+// nothing of their code can be shared by services that differ in others), and puts the images into
+// the store with a record of what they were made of. What cannot be compiled stays as it is: slower
+// to start, otherwise the same. Translations (*.resources.dll) and reference assemblies (ref/,
+// refs/) have no code.
+//
+// What the compiler leaves is hostile: it is checked like any assembly, must be precompiled, and
+// must have the name of its source. One thread at a time, which may wait for minutes; store and
+// runner outlive it.
+class Precompiler {
+ public:
+  // Lines about single assemblies in Precompiled::notices.
+  static constexpr size_t kMostNotices = 10;
+
+  Precompiler(ModuleStore& store, ProcessRunner& runner, PrecompilerOptions options);
+
+  // CANCELLED when the supervisor ends; other errors are of the store or the disk.
+  absl::StatusOr<Precompiled> Precompile(const TreeManifest& manifest, const Crossgen& crossgen,
+                                         const PrecompileTarget& target);
+
+ private:
+  struct Work;
+  class Session;
+
+  absl::StatusOr<std::vector<Work>> FindWork(const TreeManifest& manifest,
+                                             const DerivedRecord& like);
+  // From the cache, when all that it says is still true.
+  bool TakeKnown(Work& work);
+  // Runs compilers for all, some at a time.
+  absl::Status CompileAll(const std::vector<Work*>& open, const Session& session,
+                          const Crossgen& crossgen, const PrecompileTarget& target);
+  absl::Status CompileOne(Work& work, const Session& session, const Crossgen& crossgen,
+                          const PrecompileTarget& target);
+  // Puts the images into the store, then their records, then the cache.
+  absl::Status Keep(const std::vector<Work*>& open);
+  absl::StatusOr<Precompiled> Finish(const TreeManifest& manifest, const std::vector<Work>& all,
+                                     Precompiled result) const;
+
+  ModuleStore& store_;
+  ProcessRunner& runner_;
+  const PrecompilerOptions options_;
+  const DerivedRecords records_;
+  PrecompileCache cache_;
+};
+
+}  // namespace cohost::supervisor
