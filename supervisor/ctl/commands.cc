@@ -2,7 +2,6 @@
 #include "supervisor/ctl/commands.h"
 
 #include <google/protobuf/struct.pb.h>
-#include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -21,7 +20,9 @@
 #include "supervisor/ctl/admin_client.h"
 #include "supervisor/ctl/completion.h"
 #include "supervisor/ctl/file_validation.h"
+#include "supervisor/ctl/json_text.h"
 #include "supervisor/ctl/memory_views.h"
+#include "supervisor/ctl/signing_commands.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -35,16 +36,6 @@ constexpr absl::Duration kMappingsTimeout = absl::Minutes(1);
 constexpr absl::Duration kLongTimeout = absl::Minutes(5);
 // gRPC refuses messages of more than 16 MiB; the rest is for the other fields.
 constexpr Bytes kLargestDeployment = {(16 << 20) - (64 << 10)};
-
-std::string Json(const google::protobuf::Message& message, bool many_lines) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = many_lines;
-  options.always_print_primitive_fields = true;
-  std::string text;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &text, options);
-  if (!status.ok()) return absl::StrCat("{\"error\":\"", status.message().ToString(), "\"}\n");
-  return many_lines ? text : text + "\n";
-}
 
 // One command under way.
 class Command {
@@ -361,6 +352,9 @@ int Command::Run() {
   if (invocation_.command == "completion") {
     out_ << CompletionScript(invocation_.name);
     return 0;
+  }
+  if (invocation_.command.starts_with("modules ")) {
+    return RunSigningCommand(invocation_, out_, errors_);
   }
   if (invocation_.command == "validate" && !invocation_.name.empty()) {
     return ShowValidation(ValidateFile(invocation_.name));

@@ -20,7 +20,7 @@ _cohostctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command='' word
   local words=''
   case $previous in
-    --socket) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    --socket|--key) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     -o|--output) mapfile -t COMPREPLY < <(compgen -W "table json" -- "$current"); return ;;
     --timeout|--last) COMPREPLY=(); return ;;
   esac
@@ -31,7 +31,10 @@ _cohostctl() {
   done
   if [[ $current == -* ]]; then
     words="--socket --output --timeout --help"
-    case $command in events|logs) words="$words --follow --last" ;; esac
+    case $command in
+      events|logs) words="$words --follow --last" ;;
+      modules) words="$words --key" ;;
+    esac
   else
     case $command in
       '') words="@COMMANDS@" ;;
@@ -40,6 +43,13 @@ _cohostctl() {
       recycle) words=$(_cohostctl_names groups workers) ;;
       logs) words=$(_cohostctl_names services groups workers) ;;
       completion) words="bash zsh fish" ;;
+      modules)
+        words="@MODULES@"
+        for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+          case " @MODULES@ " in
+            *" $word "*) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+          esac
+        done ;;
       plan|validate) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     esac
   fi
@@ -69,6 +79,11 @@ _cohostctl() {
     recycle) names=(${(f)"$(_cohostctl_names groups workers)"}) ;;
     logs) names=(${(f)"$(_cohostctl_names services groups workers)"}) ;;
     completion) names=(bash zsh fish) ;;
+    modules)
+      names=(@MODULES@)
+      for word in ${words[2,CURRENT-1]}; do
+        if (( ${names[(Ie)$word]} )); then _files; return; fi
+      done ;;
     plan|validate) _files; return ;;
   esac
   compadd -a names
@@ -94,6 +109,9 @@ complete -c cohostctl -n "__fish_seen_subcommand_from groups workers" -a "(__coh
 complete -c cohostctl -n "__fish_seen_subcommand_from recycle" -a "(__cohostctl_names groups workers)"
 complete -c cohostctl -n "__fish_seen_subcommand_from logs" -a "(__cohostctl_names services groups workers)"
 complete -c cohostctl -n "__fish_seen_subcommand_from plan validate" -F
+complete -c cohostctl -n "__fish_seen_subcommand_from modules; and not __fish_seen_subcommand_from @MODULES@" -a "@MODULES@"
+complete -c cohostctl -n "__fish_seen_subcommand_from modules; and __fish_seen_subcommand_from @MODULES@" -F
+complete -c cohostctl -n "__fish_seen_subcommand_from modules" -l key -r -F -d "signing key"
 complete -c cohostctl -n "__fish_seen_subcommand_from completion" -a "bash zsh fish"
 complete -c cohostctl -n "__fish_seen_subcommand_from events logs" -s f -l follow -d "go on with new ones"
 complete -c cohostctl -n "__fish_seen_subcommand_from events logs" -l last -x -d "begin with the last N"
@@ -105,7 +123,9 @@ std::string CompletionScript(std::string_view shell) {
   std::string script = kBash;
   if (shell == "zsh") script = kZsh;
   if (shell == "fish") script = kFish;
-  return absl::StrReplaceAll(script, {{"@COMMANDS@", absl::StrJoin(CommandNames(), " ")}});
+  return absl::StrReplaceAll(script,
+                             {{"@COMMANDS@", absl::StrJoin(CommandNames(), " ")},
+                              {"@MODULES@", absl::StrJoin(SubcommandNames("modules"), " ")}});
 }
 
 }  // namespace cohost::supervisor

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kDefaultSocket = "/run/cohost/admin.sock";
 
-enum class Takes { kNothing, kOptionalName, kName, kMemory, kEvents, kLogs, kShell };
+enum class Takes { kNothing, kOptionalName, kName, kMemory, kEvents, kLogs, kShell, kKeyAndFiles };
 
 struct Command {
   const char* name;
@@ -39,8 +39,10 @@ constexpr Command kCommands[] = {
      "cohostctl groups steady-1"},
     {"workers", Takes::kOptionalName, "GROUP", "All worker processes, or those of one group",
      "a group", "cohostctl workers\n  cohostctl workers steady-1"},
-    {"modules", Takes::kNothing, "", "Files of the module store, who shares them and since when",
-     "", "cohostctl modules"},
+    {"modules", Takes::kNothing, "",
+     "Files of the module store, who shares them and since when; or sign and verify files, without "
+     "a host",
+     "", "cohostctl modules\n  cohostctl modules sign --key release.key catalog.so"},
     {"memory", Takes::kMemory, "", "Memory of every Cohost process, measured now", "",
      "cohostctl memory\n  cohostctl memory --modules"},
     {"plan", Takes::kOptionalName, "FILE",
@@ -67,6 +69,19 @@ constexpr Command kCommands[] = {
      "bash, zsh or fish", "source <(cohostctl completion bash)"},
     {"version", Takes::kNothing, "", "Versions of cohostctl and of the host", "",
      "cohostctl version"},
+};
+
+constexpr Command kModulesCommands[] = {
+    {"sign", Takes::kKeyAndFiles, "FILE...",
+     "Write FILE.sig beside each file: a signature of its content by the key; those by other keys "
+     "stay",
+     "modules or data images", "cohostctl modules sign --key release.key modules/*.so"},
+    {"verify", Takes::kKeyAndFiles, "FILE...",
+     "Whether each file has a good signature by the key: one line a file, exit status 0 or 1",
+     "modules or data images", "cohostctl modules verify --key release.pub modules/*.so"},
+    {"new-key", Takes::kName, "NAME",
+     "Make a signing key: NAME.key, which is secret, and NAME.pub for hosts (Ed25519, PEM)",
+     "of the two files, without their ends", "cohostctl modules new-key release"},
 };
 
 std::optional<uint32_t> ParseCount(const std::string& text) {
@@ -98,8 +113,22 @@ void AddName(const Command& command, CLI::App& app, Invocation& invocation) {
   if (command.takes == Takes::kShell) name->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
+void AddKeyAndFiles(const Command& command, CLI::App& app, Invocation& invocation) {
+  const bool signs = std::string_view(command.name) == "sign";
+  app.add_option("--key", invocation.key, signs ? "the private key" : "the public key")
+      ->option_text("PATH")
+      ->required();
+  app.add_option("FILE", invocation.files, command.argument_about)
+      ->option_text(command.argument)
+      ->required();
+}
+
 void AddArguments(const Command& command, CLI::App& app, Invocation& invocation) {
-  if (*command.argument != '\0') AddName(command, app, invocation);
+  if (command.takes == Takes::kKeyAndFiles) {
+    AddKeyAndFiles(command, app, invocation);
+  } else if (*command.argument != '\0') {
+    AddName(command, app, invocation);
+  }
   if (command.takes == Takes::kEvents || command.takes == Takes::kLogs) {
     app.add_option("--last", invocation.last, "begin with the last N of the past (at most 10000)")
         ->option_text("N")
@@ -117,33 +146,55 @@ void AddArguments(const Command& command, CLI::App& app, Invocation& invocation)
   app.footer(absl::StrCat("Examples:\n  ", command.examples));
 }
 
-// The first argument that is no option and no option's value: what was meant as the command.
-std::string CommandWord(const std::vector<std::string>& arguments) {
+// The arguments that are no options and no options' values: the command and what belongs to it.
+std::vector<std::string> Words(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--socket" || argument == "-o" || argument == "--output" ||
-        argument == "--timeout") {
+        argument == "--timeout" || argument == "--key") {
       ++i;
     } else if (argument.empty() || argument[0] != '-') {
-      return argument;
+      words.push_back(argument);
     }
   }
-  return "";
+  return words;
 }
 
 Parsed Wrong(const std::string& message) {
   return {std::nullopt, absl::StrCat("cohostctl: ", message, "\n"), 1};
 }
 
-// A command that is none, told with the nearest; empty when the command is one.
-std::string UnknownCommand(const std::string& word) {
-  const auto& names = CommandNames();
-  if (word.empty() || std::find(names.begin(), names.end(), word) != names.end()) return "";
+// A command that is none of `names`, told with the nearest; empty when it is one.
+std::string UnknownCommand(const std::vector<std::string>& names, const std::string& word,
+                           const std::string& after) {
+  if (std::find(names.begin(), names.end(), word) != names.end()) return "";
   const auto nearest =
       FindNearest(names, word, [](const std::string& name) { return std::string_view(name); });
-  return absl::StrCat("there is no command '", word, "'; ",
-                      nearest == names.end() ? std::string("`cohostctl --help` shows all")
-                                             : absl::StrCat("did you mean '", *nearest, "'?"));
+  return absl::StrCat("there is no command '", after, word, "'; ",
+                      nearest == names.end()
+                          ? absl::StrCat("`cohostctl ", after, "--help` shows all")
+                          : absl::StrCat("did you mean '", after, *nearest, "'?"));
+}
+
+std::string UnknownCommand(const std::vector<std::string>& words) {
+  if (words.empty()) return "";
+  std::string unknown = UnknownCommand(CommandNames(), words[0], "");
+  if (!unknown.empty() || words.size() < 2) return unknown;
+  const std::vector<std::string> names = SubcommandNames(words[0]);
+  return names.empty() ? "" : UnknownCommand(names, words[1], words[0] + " ");
+}
+
+void AddSubcommands(const std::string& command, CLI::App& app, Invocation& invocation) {
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.require_subcommand(0, 1);
+  for (const Command& nested : kModulesCommands) {
+    CLI::App* sub = app.add_subcommand(nested.name, nested.about);
+    AddArguments(nested, *sub, invocation);
+    sub->callback([&invocation, name = absl::StrCat(command, " ", nested.name)] {
+      invocation.command = name;
+    });
+  }
 }
 
 std::unique_ptr<CLI::App> MakeApp(Invocation& invocation, std::string& timeout) {
@@ -168,7 +219,11 @@ std::unique_ptr<CLI::App> MakeApp(Invocation& invocation, std::string& timeout) 
   for (const Command& command : kCommands) {
     CLI::App* sub = app->add_subcommand(command.name, command.about);
     AddArguments(command, *sub, invocation);
-    sub->callback([&invocation, name = command.name] { invocation.command = name; });
+    // A subcommand's callback has run before.
+    sub->callback([&invocation, name = command.name] {
+      if (invocation.command.empty()) invocation.command = name;
+    });
+    if (!SubcommandNames(command.name).empty()) AddSubcommands(command.name, *sub, invocation);
   }
   return app;
 }
@@ -184,10 +239,16 @@ const std::vector<std::string>& CommandNames() {
   return names;
 }
 
+std::vector<std::string> SubcommandNames(std::string_view command) {
+  std::vector<std::string> names;
+  if (command != "modules") return names;
+  for (const Command& nested : kModulesCommands) names.emplace_back(nested.name);
+  return names;
+}
+
 Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* socket_variable) {
-  if (const std::string unknown = UnknownCommand(CommandWord(arguments)); !unknown.empty()) {
-    return Wrong(unknown);
-  }
+  const std::vector<std::string> words = Words(arguments);
+  if (const std::string unknown = UnknownCommand(words); !unknown.empty()) return Wrong(unknown);
   Invocation invocation;
   std::string timeout;
   const auto app = MakeApp(invocation, timeout);
@@ -195,12 +256,21 @@ Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* s
     // CLI11 takes them from the back.
     app->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app->get_subcommands();
-    return {std::nullopt, chosen.empty() ? app->help() : chosen.front()->help("cohostctl"), 0};
+    const CLI::App* chosen = app.get();
+    std::string before;
+    for (auto below = chosen->get_subcommands(); !below.empty();
+         below = chosen->get_subcommands()) {
+      absl::StrAppend(&before, before.empty() ? "" : " ", chosen->get_name());
+      chosen = below.front();
+    }
+    return {std::nullopt, before.empty() ? chosen->help() : chosen->help(before), 0};
   } catch (const CLI::ParseError& error) {
-    const std::string word = CommandWord(arguments);
-    return Wrong(
-        absl::StrCat(error.what(), "; see `cohostctl ", word, word.empty() ? "" : " ", "--help`"));
+    std::string command;
+    for (size_t i = 0; i < words.size() && i < 2; ++i) {
+      if (i == 1 && SubcommandNames(words[0]).empty()) break;
+      absl::StrAppend(&command, words[i], " ");
+    }
+    return Wrong(absl::StrCat(error.what(), "; see `cohostctl ", command, "--help`"));
   }
   if (!timeout.empty()) {
     const auto parsed = ParseDuration(timeout);

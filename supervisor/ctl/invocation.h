@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -14,7 +15,8 @@ enum class OutputFormat { kTable, kJson };
 
 // One call of cohostctl, parsed.
 struct Invocation {
-  std::string command;  // one of kCommands
+  // As CommandNames has it; with one of SubcommandNames behind a blank: "modules sign".
+  std::string command;
   std::string socket;
   OutputFormat output = OutputFormat::kTable;
   // Unset: what suits the command.
@@ -25,6 +27,9 @@ struct Invocation {
   uint32_t last = 0;
   bool follow = false;
   bool modules = false;
+  // Of `modules sign` and `modules verify`.
+  std::string key;
+  std::vector<std::string> files;
 };
 
 // The result of parsing: an invocation, or a text to print and an exit status (help, a mistake).
@@ -40,5 +45,7 @@ Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* s
 
 // Names of all commands, as completion offers them.
 const std::vector<std::string>& CommandNames();
+// Those that may follow a command: `modules` has some. They work without a host.
+std::vector<std::string> SubcommandNames(std::string_view command);
 
 }  // namespace cohost::supervisor

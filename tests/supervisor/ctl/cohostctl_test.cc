@@ -199,6 +199,23 @@ TEST_F(CohostctlTest, AWrongDeploymentIsOneWithEveryProblem) {
   EXPECT_EQ(running.out, "valid, 5 services\n");
 }
 
+TEST_F(CohostctlTest, FilesAreSignedAndVerifiedWithoutAHost) {
+  const std::string file = folder_ / "a.so";
+  std::ofstream(file) << "a module";
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {ProgramPath("supervisor/ctl/cohostctl"), "--socket",
+                                         folder_ / "missing.sock", "modules"});
+    return RunBare(std::move(arguments));
+  };
+  EXPECT_EQ(run({"new-key", folder_ / "release"}).exit_code, 0);
+  EXPECT_EQ(run({"verify", "--key", folder_ / "release.pub", file}).exit_code, 1);
+  const Outcome signing = run({"sign", "--key", folder_ / "release.key", file});
+  EXPECT_EQ(signing.exit_code, 0) << signing.errors;
+  const Outcome verified = run({"verify", "--key", folder_ / "release.pub", file});
+  EXPECT_EQ(verified.exit_code, 0) << verified.errors;
+  EXPECT_EQ(verified.out, file + ": good\n");
+}
+
 TEST_F(CohostctlTest, AFileIsValidatedWithoutAHost) {
   const std::string program = ProgramPath("supervisor/ctl/cohostctl");
   const std::string file = folder_ / "deployment.yaml";

@@ -59,6 +59,15 @@ TEST_F(CompletionTest, CommandsComeFirst) {
   EXPECT_EQ(Complete("cohostctl completion f"), "fish\n");
 }
 
+TEST_F(CompletionTest, ModulesIsFollowedByItsCommandsAndThoseByFiles) {
+  EXPECT_EQ(Complete("cohostctl modules s"), "sign\n");
+  EXPECT_EQ(Complete("cohostctl modules ''"), "sign\nverify\nnew-key\n");
+  SetList("catalog.so", "");
+  EXPECT_EQ(Complete("cohostctl modules sign cat"), "catalog.so\n");
+  EXPECT_EQ(Complete("cohostctl modules sign --key cat"), "catalog.so\n");
+  EXPECT_EQ(Complete("cohostctl modules sign --k"), "--key\n");
+}
+
 TEST_F(CompletionTest, NamesAreThoseOfTheTableUpToItsEnd) {
   SetList("services", "NAME     STATE\ncatalog  ready\ncurrency ready\n\ncarts: died\n");
   SetList("groups", "NAME   WORKERS\nfront  2\n");

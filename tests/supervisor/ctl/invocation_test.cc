@@ -40,6 +40,35 @@ TEST(Invocation, ATargetIsAGroupOrASlotOfIt) {
   EXPECT_FALSE(target("front/99999999999"));
 }
 
+TEST(Invocation, ModulesHasCommandsOfItsOwn) {
+  EXPECT_EQ(ParseCommandLine({"modules"}, nullptr).invocation->command, "modules");
+  const Parsed sign =
+      ParseCommandLine({"modules", "sign", "--key", "k", "a.so", "b.so", "-o", "json"}, nullptr);
+  ASSERT_TRUE(sign.invocation) << sign.text;
+  EXPECT_EQ(sign.invocation->command, "modules sign");
+  EXPECT_EQ(sign.invocation->key, "k");
+  EXPECT_EQ(sign.invocation->files, (std::vector<std::string>{"a.so", "b.so"}));
+  EXPECT_EQ(sign.invocation->output, OutputFormat::kJson);
+  const Parsed key = ParseCommandLine({"modules", "new-key", "release"}, nullptr);
+  ASSERT_TRUE(key.invocation) << key.text;
+  EXPECT_EQ(key.invocation->command, "modules new-key");
+  EXPECT_EQ(key.invocation->name, "release");
+  for (const auto& arguments : {std::vector<std::string>{"modules", "sign", "a.so"},
+                                std::vector<std::string>{"modules", "verify", "--key", "k"},
+                                std::vector<std::string>{"modules", "new-key"},
+                                std::vector<std::string>{"modules", "sing"}}) {
+    EXPECT_FALSE(ParseCommandLine(arguments, nullptr).invocation);
+  }
+  EXPECT_THAT(ParseCommandLine({"modules", "sing"}, nullptr).text,
+              ::testing::HasSubstr("did you mean 'modules sign'?"));
+  EXPECT_THAT(ParseCommandLine({"modules", "verify"}, nullptr).text,
+              ::testing::HasSubstr("see `cohostctl modules verify --help`"));
+  EXPECT_THAT(ParseCommandLine({"modules", "sign", "--help"}, nullptr).text,
+              ::testing::HasSubstr("cohostctl modules sign"));
+  EXPECT_THAT(ParseCommandLine({"modules", "--help"}, nullptr).text,
+              ::testing::HasSubstr("new-key"));
+}
+
 TEST(Invocation, MistakesAreOneAndNamed) {
   for (const auto& arguments :
        {std::vector<std::string>{}, std::vector<std::string>{"statsu"},
