@@ -125,6 +125,9 @@ struct GroupPolicy {
   absl::Duration start_timeout = absl::Seconds(60);
   Bytes log_size = MiB(10);  // of a worker's log file before it is rotated
   uint32_t log_files = 4;    // kept, the current one included
+  // Names of Host::signing_keys: every file of a service of the group has to be signed by one of
+  // them. Empty: none has to be signed.
+  std::vector<std::string> signatures_from;
   friend bool operator==(const GroupPolicy&, const GroupPolicy&) = default;
 };
 
@@ -144,11 +147,16 @@ struct Grouping {
   friend bool operator==(const Grouping&, const Grouping&) = default;
 };
 
+// The signatures that are kept for one file are no more (signature_text.h).
+inline constexpr size_t kMostSigningKeys = 32;
+
 struct Host {
   std::string runtime_dir = "/run/cohost";
   std::string state_dir = "/var/lib/cohost";
   Address admin;                   // unix only; default: admin.sock in runtime_dir
   std::optional<Address> metrics;  // unset: no endpoint
+  // Name -> absolute path of a public key in PEM; at most kMostSigningKeys.
+  std::map<std::string, std::string> signing_keys;
   friend bool operator==(const Host&, const Host&) = default;
 };
 

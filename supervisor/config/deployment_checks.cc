@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/nearest.h"
@@ -30,6 +31,7 @@ class Checker {
     CheckGroups();
     CheckServices();
     CheckDefaults();
+    CheckSigningKeys();
     CheckAddresses();
   }
 
@@ -201,6 +203,29 @@ class Checker {
     Fail(draft_.defaults_memory,
          absl::StrCat(FormatBytes(backstop), " is less than grouping.worker_memory (",
                       FormatBytes(packed), "), up to which placement fills a worker"));
+  }
+
+  void CheckSigningKeys() {
+    const auto& keys = deployment_.host.signing_keys;
+    if (keys.size() > kMostSigningKeys) {
+      Fail(draft_.signing_keys,
+           absl::StrCat(keys.size(), " keys are more than ", kMostSigningKeys));
+    }
+    CheckKeyNames(draft_.defaults_signatures_from);
+    for (const GroupPlaces& group : draft_.groups) CheckKeyNames(group.signatures_from);
+  }
+
+  void CheckKeyNames(const std::vector<NamedKey>& named) {
+    const auto& keys = deployment_.host.signing_keys;
+    for (const NamedKey& key : named) {
+      if (keys.count(key.name) > 0) continue;
+      const auto nearest = FindNearest(
+          keys, key.name, [](const auto& entry) { return std::string_view(entry.first); });
+      Fail(key.place, absl::StrCat("no key ", Quoted(key.name), " in host.signing_keys",
+                                   nearest == keys.end()
+                                       ? ""
+                                       : absl::StrCat(", did you mean '", nearest->first, "'?")));
+    }
   }
 
   void CheckAddresses() {

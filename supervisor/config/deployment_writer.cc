@@ -34,6 +34,15 @@ std::string SocketText(std::string_view scheme, const std::string& path) {
   return absl::StrCat(AsAbsl(scheme), path.compare(0, 2, "//") == 0 ? "//" : "", path);
 }
 
+// A map from free names to texts.
+template <typename Entries>
+void WriteEntries(std::string_view key, const Entries& entries, YamlWriter& out) {
+  if (entries.empty()) return;
+  out.Open(key);
+  for (const auto& [name, value] : entries) out.Entry(name, value);
+  out.Close();
+}
+
 void WriteHost(const Host& host, YamlWriter& out) {
   out.Open("host");
   out.Text("runtime_dir", host.runtime_dir);
@@ -46,6 +55,7 @@ void WriteHost(const Host& host, YamlWriter& out) {
     out.Text("listen", host.metrics->text);
     out.Close();
   }
+  WriteEntries("signing_keys", host.signing_keys, out);
   out.Close();
 }
 
@@ -82,6 +92,9 @@ void WritePolicy(const GroupPolicy& policy, YamlWriter& out) {
   out.Open("log");
   out.Word("size", FormatBytes(policy.log_size));
   out.Word("files", Number(policy.log_files));
+  out.Close();
+  out.Open("signatures");
+  out.Texts("required_from", policy.signatures_from);
   out.Close();
 }
 
@@ -139,15 +152,6 @@ void WriteHealth(const ServiceHealth& health, YamlWriter& out) {
   if (!health.path.empty()) out.Text("path", health.path);
   out.Word("interval", cohost::FormatDuration(health.interval));
   out.Word("timeout", cohost::FormatDuration(health.timeout));
-  out.Close();
-}
-
-// A map from free names to texts.
-template <typename Entries>
-void WriteEntries(std::string_view key, const Entries& entries, YamlWriter& out) {
-  if (entries.empty()) return;
-  out.Open(key);
-  for (const auto& [name, value] : entries) out.Entry(name, value);
   out.Close();
 }
 

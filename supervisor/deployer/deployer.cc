@@ -11,6 +11,7 @@
 #include "supervisor/config/deployment_writer.h"
 #include "supervisor/deployer/descriptor_need.h"
 #include "supervisor/deployer/pool_targets.h"
+#include "supervisor/deployer/signature_requirement.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -20,6 +21,13 @@ constexpr size_t kMostWaitingReloads = 16;
 
 ConfigProblem HostProblem(const DeployerSettings& settings, const absl::Status& status) {
   return {settings.deployment_file, 0, 0, "", std::string(status.message())};
+}
+
+// A deployment of plain values does not know its lines any more; its file is known.
+void NameFile(const DeployerSettings& settings, std::vector<ConfigProblem>& problems) {
+  for (ConfigProblem& problem : problems) {
+    if (problem.file.empty()) problem.file = settings.deployment_file;
+  }
 }
 
 LoadResult ReadDeployment(const DeployerSettings& settings, const std::string& text,
@@ -33,10 +41,7 @@ LoadResult ReadDeployment(const DeployerSettings& settings, const std::string& t
 Preparation Prepare(const DeployerParts& parts, Deployment deployment) {
   Preparation preparation =
       PrepareDeployment(std::move(deployment), parts.store, parts.settings.as_root);
-  // A deployment of plain values does not know its lines any more; its file is known.
-  for (ConfigProblem& problem : preparation.problems) {
-    if (problem.file.empty()) problem.file = parts.settings.deployment_file;
-  }
+  NameFile(parts.settings, preparation.problems);
   return preparation;
 }
 
@@ -68,6 +73,12 @@ void Compare(const PreparedDeployment* before, const PreparedDeployment& after,
   }
 }
 
+// But for the keys, which are replaced while the host runs.
+bool IsSameHost(Host a, const Host& b) {
+  a.signing_keys = b.signing_keys;
+  return a == b;
+}
+
 }  // namespace
 
 std::vector<ConfigProblem> Deployer::Start(Deployment deployment, StateSnapshot snapshot) {
@@ -83,10 +94,9 @@ std::vector<ConfigProblem> Deployer::Start(Deployment deployment, StateSnapshot 
   }
 
   ReloadOutcome outcome;
-  const absl::Status committed = Commit(std::move(preparation.prepared), &outcome);
-  if (!committed.ok()) return {HostProblem(parts_.settings, committed)};
-  Save(nullptr);
-  return {};
+  std::vector<ConfigProblem> problems = Commit(std::move(preparation.prepared), &outcome);
+  if (problems.empty()) Save(nullptr);
+  return problems;
 }
 
 absl::Status Deployer::CheckRevision(const Caller& caller) const {
@@ -96,22 +106,32 @@ absl::Status Deployer::CheckRevision(const Caller& caller) const {
                                                     ": look again before you change it"));
 }
 
-absl::Status Deployer::Commit(std::unique_ptr<PreparedDeployment> prepared,
-                              ReloadOutcome* outcome) {
-  COHOST_ASSIGN_OR_RETURN(Placement placement,
-                          Place(MakePlacementInput(prepared->deployment, placement_.record)));
-  COHOST_RETURN_IF_ERROR(CheckDescriptors(*prepared, placement));
-  COHOST_RETURN_IF_ERROR(MakeDataFolders(*prepared, placement));
-  COHOST_RETURN_IF_ERROR(Apply(*prepared, placement, stopped_));
+absl::Status Deployer::Enforce(const PreparedDeployment& prepared, const Placement& placement) {
+  COHOST_RETURN_IF_ERROR(CheckDescriptors(prepared, placement));
+  COHOST_RETURN_IF_ERROR(MakeDataFolders(prepared, placement));
+  return Apply(prepared, placement, stopped_);
+}
+
+std::vector<ConfigProblem> Deployer::Commit(std::unique_ptr<PreparedDeployment> prepared,
+                                            ReloadOutcome* outcome) {
+  absl::StatusOr<Placement> placement =
+      Place(MakePlacementInput(prepared->deployment, placement_.record));
+  if (!placement.ok()) return {HostProblem(parts_.settings, placement.status())};
+  std::vector<ConfigProblem> unsigned_files = CheckSignatures(*prepared, *placement);
+  NameFile(parts_.settings, unsigned_files);
+  if (!unsigned_files.empty()) return unsigned_files;
+  if (absl::Status enforced = Enforce(*prepared, *placement); !enforced.ok()) {
+    return {HostProblem(parts_.settings, enforced)};
+  }
   Compare(prepared_.get(), *prepared, *outcome);
-  outcome->moved = placement.moved;
+  outcome->moved = placement->moved;
   std::string text = FormatDeployment(prepared->deployment);
   if (text != text_ || !outcome->changed.empty()) ++revision_;
   text_ = std::move(text);
   outcome->revision = revision_;
   prepared_ = std::move(prepared);
-  placement_ = std::move(placement);
-  return absl::OkStatus();
+  placement_ = *std::move(placement);
+  return {};
 }
 
 absl::Status Deployer::Apply(const PreparedDeployment& prepared, const Placement& placement,
@@ -173,15 +193,14 @@ void Deployer::FinishReload(const Caller& caller, Preparation preparation, const
   outcome.revision = revision_;
   outcome.problems = std::move(preparation.problems);
   if (preparation.prepared != nullptr) {
-    if (preparation.prepared->deployment.host != prepared_->deployment.host) {
+    if (!IsSameHost(preparation.prepared->deployment.host, prepared_->deployment.host)) {
       outcome.problems.push_back(
           HostProblem(parts_.settings,
                       absl::FailedPreconditionError(
                           "host: runtime_dir, state_dir, admin and metrics cannot change while "
                           "the host runs; restart it for that")));
-    } else if (absl::Status status = Commit(std::move(preparation.prepared), &outcome);
-               !status.ok()) {
-      outcome.problems.push_back(HostProblem(parts_.settings, status));
+    } else {
+      outcome.problems = Commit(std::move(preparation.prepared), &outcome);
     }
   }
   HostEvent event;

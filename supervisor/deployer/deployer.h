@@ -75,7 +75,10 @@ class Deployer {
  private:
   // Makes `prepared` the deployment in force, or says why it cannot be. The revision rises when it
   // differs from the one before, in its text or in the content of its files.
-  absl::Status Commit(std::unique_ptr<PreparedDeployment> prepared, ReloadOutcome* outcome);
+  std::vector<ConfigProblem> Commit(std::unique_ptr<PreparedDeployment> prepared,
+                                    ReloadOutcome* outcome);
+  // What may fail of it, for a deployment that may run where it is placed.
+  absl::Status Enforce(const PreparedDeployment& prepared, const Placement& placement);
   absl::Status Apply(const PreparedDeployment& prepared, const Placement& placement,
                      const std::set<std::string>& stopped);
   void RunNextReload();

@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "supervisor/config/settings_secrets.h"
 #include "supervisor/deployer/worker_identity.h"
+#include "supervisor/modules/signing/trusted_keys.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -59,7 +60,38 @@ PreparedService PrepareService(const Service& service, ModuleStore::Batch& batch
   return out;
 }
 
+// Keys that cannot be used are problems, whether a group requires them or not.
+TrustedKeys ReadKeys(const std::map<std::string, std::string>& files,
+                     std::vector<ConfigProblem>& problems) {
+  std::vector<TrustedKeys::Problem> unusable;
+  TrustedKeys keys = TrustedKeys::Read(files, &unusable);
+  for (const TrustedKeys::Problem& key : unusable) {
+    problems.push_back(Problem(absl::StrCat("host.signing_keys.", key.name), key.status));
+  }
+  return keys;
+}
+
+// When the files are in the store: it looks at the stored copies.
+void SurveySigners(TrustedKeys keys, const std::string& store, PreparedDeployment& prepared) {
+  if (keys.empty()) return;
+  SignerSurvey survey(std::move(keys), store);
+  for (const auto& [name, service] : prepared.services) {
+    for (const UsedFile& file : FilesOf(service)) survey.Look(file.source, file.stored);
+  }
+  prepared.remarks.insert(prepared.remarks.end(), survey.remarks().begin(), survey.remarks().end());
+  prepared.signers = survey.TakeSigners();
+}
+
 }  // namespace
+
+std::vector<UsedFile> FilesOf(const PreparedService& service) {
+  std::vector<UsedFile> files = {{"module", service.service.module, service.module}};
+  for (const auto& [name, image] : service.data_images) {
+    files.push_back(
+        {absl::StrCat("data_images.", name), service.service.data_images.at(name), image});
+  }
+  return files;
+}
 
 std::vector<ConfigProblem> ToProblems(const std::vector<ConfigError>& errors) {
   std::vector<ConfigProblem> problems;
@@ -85,6 +117,7 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
     prepared->identities.emplace(group.name,
                                  resolve(group.policy, absl::StrCat("groups.", group.name)));
   }
+  TrustedKeys keys = ReadKeys(deployment.host.signing_keys, out.problems);
   ModuleStore::Batch batch(store);
   for (const Service& service : deployment.services) {
     prepared->services.emplace(service.name,
@@ -95,6 +128,7 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
     out.problems.push_back(Problem("host.state_dir", Annotate(status, "module store")));
     return out;
   }
+  SurveySigners(std::move(keys), store.folder(), *prepared);
   if (absl::Status saved = store.SaveIndex(); !saved.ok()) {
     // Only a cache: the next start reads the files again.
     prepared->remarks.push_back(absl::StrCat("module store: ", AsAbsl(AsStd(saved.message()))));

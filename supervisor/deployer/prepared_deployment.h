@@ -13,6 +13,7 @@
 #include "supervisor/config/deployment.h"
 #include "supervisor/config/deployment_loader.h"
 #include "supervisor/modules/module_store.h"
+#include "supervisor/modules/signing/signer_survey.h"
 #include "supervisor/process/process_launcher.h"
 
 namespace cohost::supervisor {
@@ -26,12 +27,24 @@ struct PreparedService {
   uint64_t revision = 0;                          // ServiceRevision of all above
 };
 
+// One file that the workers of a service map. Views into the PreparedService.
+struct UsedFile {
+  std::string key;  // of the service: "module", "data_images.words"
+  const std::string& source;
+  const StoredFile& stored;
+};
+
+// Every file that workers get for the service: there is no other list of them.
+std::vector<UsedFile> FilesOf(const PreparedService& service);
+
 // A deployment with everything done that may fail or wait for a disk. Plain values.
 struct PreparedDeployment {
   Deployment deployment;
   std::map<std::string, PreparedService> services;    // by name
   std::map<std::string, ProcessIdentity> identities;  // by name of a declared group
   ProcessIdentity default_identity;                   // of derived groups
+  // Who signed the files, by the hash of the stored copy; empty without host.signing_keys.
+  std::map<std::string, ContentSigners> signers;
   // Module warnings, one line each.
   std::vector<std::string> remarks;
 };
@@ -42,8 +55,9 @@ struct Preparation {
   std::vector<ConfigProblem> problems;  // not empty: nothing is prepared
 };
 
-// Publishes modules and images, resolves secrets and users. Blocks on disks and on the user
-// database; touches nothing but the store. Any thread, one at a time.
+// Publishes modules and images, finds out who signed them (whether that is enough is known when the
+// services are placed: signature_requirement.h), resolves secrets and users. Blocks on disks and on
+// the user database; touches nothing but the store. Any thread, one at a time.
 Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as_root);
 
 std::vector<ConfigProblem> ToProblems(const std::vector<ConfigError>& errors);

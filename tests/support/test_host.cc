@@ -18,6 +18,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "tests/support/http_client.h"
@@ -87,6 +88,7 @@ absl::Status TestHost::Launch(const Options& options) {
   folder_ = std::make_unique<TemporaryFolder>();
   // Workers of another user have to reach the module store.
   chmod(folder_->path().c_str(), 0755);
+  SetSigningKeys(options.signing_keys);
   WriteDeployment(options.deployment);
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe2", "");
@@ -178,7 +180,12 @@ void TestHost::WriteDeployment(const std::string& deployment) {
   std::ofstream file(deployment_file());
   file << "version: 1\nhost: {runtime_dir: " << *folder_ / "run"
        << ", state_dir: " << *folder_ / "state"
-       << ", metrics: {listen: \"127.0.0.1:0\"}}\n";
+       << ", metrics: {listen: \"127.0.0.1:0\"}";
+  if (!signing_keys_.empty()) {
+    file << ", signing_keys: {" << absl::StrJoin(signing_keys_, ", ", absl::PairFormatter(": "))
+         << "}";
+  }
+  file << "}\n";
   if (geteuid() == 0 && deployment.find("group_defaults:") == std::string::npos) {
     file << "group_defaults: {identity: {user: nobody}}\n";
   }

@@ -32,6 +32,8 @@ class TestHost {
     std::vector<std::string> wrapper{};
     // Number in cohostd and descriptor here, besides 0 to 2 and 9.
     std::vector<std::pair<int, int>> descriptors{};
+    // As of SetSigningKeys, for the start.
+    std::map<std::string, std::string> signing_keys{};
   };
 
   // Waits until the host has said that it is ready. The error of a host that ended instead has what
@@ -57,6 +59,8 @@ class TestHost {
 
   // Replaces the deployment file; the text is as in Options.
   void WriteDeployment(const std::string& deployment);
+  // host.signing_keys of what WriteDeployment writes from now on: paths by name.
+  void SetSigningKeys(std::map<std::string, std::string> keys) { signing_keys_ = std::move(keys); }
   absl::StatusOr<admin::v1::ReloadResponse> Reload();
   // Every slot of the group, or one; waits until the replacements serve.
   absl::StatusOr<admin::v1::RecycleResponse> Recycle(const std::string& group,
@@ -87,6 +91,7 @@ class TestHost {
   absl::Status ReadReadyLine(int pipe);
 
   std::unique_ptr<TemporaryFolder> folder_;
+  std::map<std::string, std::string> signing_keys_;
   std::unique_ptr<TestProcess> keeper_;
   std::map<std::string, std::vector<std::string>> addresses_;
   std::string admin_socket_;

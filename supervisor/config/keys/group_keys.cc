@@ -153,6 +153,19 @@ constexpr Key kLogKeys[] = {
 constexpr Block kGroupLogBlock = {"groups[].log", "Standard output and error of the workers.",
                                   kLogKeys};
 
+constexpr Key kSignaturesKeys[] = {
+    {.name = "required_from",
+     .type = kName,
+     .shape = kList,
+     .doc = "Names of `host.signing_keys`: a service of the group starts only when each of its "
+            "files has a valid signature by at least one of these keys, beside it (`FILE.sig`) or "
+            "kept from before. Empty: nothing has to be signed.",
+     .example = "[release]"},
+};
+constexpr Block kGroupSignaturesBlock = {
+    "groups[].signatures", "Who has to have signed the modules and data images of the services.",
+    kSignaturesKeys};
+
 constexpr Key kPolicyKeys[] = {
     {.name = "workers",
      .type = kInteger,
@@ -182,6 +195,10 @@ constexpr Key kPolicyKeys[] = {
      .doc = "A worker that was told to stop is killed after this time.",
      .example = "3s"},
     {.name = "log", .type = kMap, .block = &kGroupLogBlock, .doc = "Standard output and error."},
+    {.name = "signatures",
+     .type = kMap,
+     .block = &kGroupSignaturesBlock,
+     .doc = "Who has to have signed the modules."},
     {.name = "rapid_fail",
      .type = kSettings,
      .state = kReserved,

@@ -43,6 +43,12 @@ constexpr Key kHostKeys[] = {
      .example = "/var/lib/cohost-example"},
     {.name = "admin", .type = kMap, .block = &kAdmin, .doc = "The operator's interface."},
     {.name = "metrics", .type = kMap, .block = &kMetrics, .doc = "Statistics for Prometheus."},
+    {.name = "signing_keys",
+     .type = kFile,
+     .shape = kTable,
+     .doc = "Public keys (Ed25519, PEM) by the name that `signatures.required_from` uses, at most "
+            "32. Read at every start and reload; `cohostctl modules new-key` makes one.",
+     .example = "{release: release.pub}"},
 };
 constexpr Block kHost = {"host", "This machine.", kHostKeys};
 

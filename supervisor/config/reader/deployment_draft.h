@@ -20,9 +20,16 @@ struct ServicePlaces {
   std::vector<Place> addresses;  // as Service::listen
 };
 
+// A name of host.signing_keys as a group or group_defaults writes it.
+struct NamedKey {
+  std::string name;
+  Place place;
+};
+
 struct GroupPlaces {
   Place name;
   std::vector<Place> match;  // as Group::match
+  std::vector<NamedKey> signatures_from;
 };
 
 // A deployment while it is read: the values of all files so far, and where they stand.
@@ -32,7 +39,9 @@ struct DeploymentDraft {
   std::vector<GroupPlaces> groups;      // as Deployment::groups
   Place admin;
   Place metrics;
+  Place signing_keys;
   Place defaults_memory;  // group_defaults.limits.memory
+  std::vector<NamedKey> defaults_signatures_from;
   // Whether the file says where the admin socket is.
   bool admin_given = false;
   struct Include {

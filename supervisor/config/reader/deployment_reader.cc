@@ -41,6 +41,8 @@ void ReadHost(MapReader& reader, DeploymentDraft& draft) {
     if (ReadOwnAddress(*metrics, ParseEndpoint, address)) host.metrics = std::move(address);
     draft.metrics = metrics->PlaceOf("listen");
   }
+  reader.Read("signing_keys", host.signing_keys);
+  draft.signing_keys = reader.PlaceOf("signing_keys");
 }
 
 void ReadGrouping(MapReader& reader, Grouping& grouping) {
@@ -76,7 +78,7 @@ void ReadDeploymentFile(const YamlNode& root, const SourceFile& file, ReadContex
   if (auto host = reader.Map("host")) ReadHost(*host, draft);
   if (auto grouping = reader.Map("grouping")) ReadGrouping(*grouping, draft.deployment.grouping);
   if (auto defaults = reader.Map("group_defaults")) {
-    ReadPolicy(*defaults, draft.deployment.group_defaults);
+    ReadPolicy(*defaults, draft.deployment.group_defaults, draft.defaults_signatures_from);
     draft.defaults_memory = defaults->PlaceOf("limits");
   }
   ReadGroupsAndServices(reader, draft);

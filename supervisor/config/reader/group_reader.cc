@@ -7,8 +7,20 @@
 #include "supervisor/config/load_class.h"
 
 namespace cohost::supervisor {
+namespace {
 
-void ReadPolicy(MapReader& reader, GroupPolicy& policy) {
+void ReadSignatures(MapReader& reader, GroupPolicy& policy, std::vector<NamedKey>& places) {
+  reader.Read("required_from", policy.signatures_from);
+  const std::vector<const YamlNode*> items = reader.Items("required_from");
+  // A mistake in one of them was reported: then the two lists differ.
+  for (size_t i = 0; i < items.size() && policy.signatures_from.size() == items.size(); ++i) {
+    places.push_back({policy.signatures_from[i], reader.ItemPlace("required_from", i, *items[i])});
+  }
+}
+
+}  // namespace
+
+void ReadPolicy(MapReader& reader, GroupPolicy& policy, std::vector<NamedKey>& signatures_from) {
   reader.Read("workers", policy.workers);
   reader.Read("stop_timeout", policy.stop_timeout);
   if (auto identity = reader.Map("identity")) {
@@ -30,6 +42,9 @@ void ReadPolicy(MapReader& reader, GroupPolicy& policy) {
     log->Read("size", policy.log_size);
     log->Read("files", policy.log_files);
   }
+  if (auto signatures = reader.Map("signatures")) {
+    ReadSignatures(*signatures, policy, signatures_from);
+  }
 }
 
 void ReadGroup(MapReader& reader, DeploymentDraft& draft) {
@@ -44,7 +59,7 @@ void ReadGroup(MapReader& reader, DeploymentDraft& draft) {
       places.match.push_back(item.place);
     }
   }
-  ReadPolicy(reader, group.policy);
+  ReadPolicy(reader, group.policy, places.signatures_from);
   draft.deployment.groups.push_back(std::move(group));
   draft.groups.push_back(std::move(places));
 }

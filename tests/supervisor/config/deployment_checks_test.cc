@@ -149,6 +149,42 @@ TEST_F(DeploymentChecksTest, ABackstopBelowWhatPlacementPacks) {
              "group_defaults.limits", "64Mi is less than grouping.worker_memory (256Mi)");
 }
 
+TEST_F(DeploymentChecksTest, SignaturesAreRequiredFromKeysOfTheHost) {
+  const std::string host = "version: 1\nhost: {signing_keys: {release: m.so, spare: m.so}}\n";
+  const LoadResult result = LoadText(
+      absl::StrCat(host, "group_defaults: {signatures: {required_from: [release, spare]}}\n",
+                   "groups: [{name: a}, {name: b, signatures: {required_from: []}},\n",
+                   "         {name: c, signatures: {required_from: [spare]}}]\n"));
+  ASSERT_TRUE(result.deployment.has_value()) << AllErrors(result);
+  const Deployment& deployment = *result.deployment;
+  EXPECT_EQ(deployment.host.signing_keys.at("spare"), folder() + "/m.so");
+  EXPECT_EQ(deployment.groups[0].policy.signatures_from,
+            (std::vector<std::string>{"release", "spare"}));
+  EXPECT_TRUE(deployment.groups[1].policy.signatures_from.empty());
+  EXPECT_EQ(deployment.groups[2].policy.signatures_from, std::vector<std::string>{"spare"});
+
+  ExpectOnly(LoadText(host + "group_defaults: {signatures: {required_from: [relaese]}}\n"), 3, 47,
+             "group_defaults.signatures.required_from[0]",
+             "no key 'relaese' in host.signing_keys, did you mean 'release'?");
+  Write("more.yml", "groups: [{name: a, signatures: {required_from: [spare, other]}}]\n");
+  ExpectOnly(LoadText(host + "include: [more.yml]\n"), 1, 56,
+             "groups[0].signatures.required_from[1]", "no key 'other' in host.signing_keys");
+  // Only where it is written, not in every group that has it from the defaults.
+  ExpectOnly(LoadText("version: 1\ngroup_defaults: {signatures: {required_from: [a]}}\n"
+                      "groups: [{name: a}, {name: b}]\n"),
+             2, 47, "group_defaults.signatures.required_from[0]", "no key 'a'");
+}
+
+TEST_F(DeploymentChecksTest, SigningKeysAreAtMost32) {
+  const auto keys = [](int count) {
+    std::string text = "version: 1\nhost:\n  signing_keys:\n";
+    for (int i = 0; i < count; ++i) absl::StrAppend(&text, "    k", i, ": m.so\n");
+    return text;
+  };
+  EXPECT_TRUE(LoadText(keys(32)).deployment.has_value());
+  ExpectOnly(LoadText(keys(33)), 4, 5, "host.signing_keys", "33 keys are more than 32");
+}
+
 TEST_F(DeploymentChecksTest, AServiceListensSomewhere) {
   ExpectOnly(LoadServices("", {"name: a, listen: []"}), 3, 35, "services[0].listen",
              "at least one address");

@@ -39,6 +39,7 @@ GroupPolicy PolicyOfEverything() {
   policy.start_timeout = absl::Minutes(2);
   policy.log_size = MiB(1);
   policy.log_files = 2;
+  policy.signatures_from = {"no", "release"};
   return policy;
 }
 
@@ -85,15 +86,19 @@ Service ServiceOfEverything(const std::string& module) {
 
 Deployment DeploymentOfEverything(const std::string& module) {
   Deployment deployment;
-  deployment.host = {"/run/cohost-example", "/var/lib/cohost-example",
-                     Unix("unix:", "/run/elsewhere/admin.sock"), Tcp("127.0.0.1", 9464)};
+  deployment.host = {"/run/cohost-example",
+                     "/var/lib/cohost-example",
+                     Unix("unix:", "/run/elsewhere/admin.sock"),
+                     Tcp("127.0.0.1", 9464),
+                     {{"no", module}, {"release", module}}};
   deployment.grouping = {Strategy::kLoadProfile, 20, MiB(512), 2.5};
   deployment.group_defaults = PolicyOfEverything();
   deployment.group_defaults.workers = 2;
   Group group{"no", {LoadClass::kSteady, LoadClass::kIdle}, PolicyOfEverything()};
-  // Without the further groups of users that the defaults have.
+  // Without the further groups of users, and without the keys, that the defaults have.
   Group other{"other", {}, PolicyOfEverything()};
   other.policy.identity.supplementary_groups.clear();
+  other.policy.signatures_from.clear();
   deployment.groups = {group, other};
   deployment.services = {ServiceOfEverything(module)};
   return deployment;
@@ -178,6 +183,7 @@ GroupPolicy RandomDeployments::Policy() {
   policy.start_timeout = Time(absl::Milliseconds(100), absl::Hours(1));
   policy.log_size = Bytes{Number(KiB(64).count, GiB(1024).count)};
   policy.log_files = static_cast<uint32_t>(Number(1, 1000));
+  if (Coin()) policy.signatures_from = {"1e3", "null"};
   return policy;
 }
 
@@ -237,6 +243,7 @@ Deployment RandomDeployments::Next() {
   deployment.host.state_dir = absl::StrCat("/s", Line());
   deployment.host.admin = Unix("unix:", Coin() ? "//admin.sock" : "/run/admin.sock");
   if (Coin()) deployment.host.metrics = Tcp("::1", 9464);
+  deployment.host.signing_keys = {{"1e3", module_}, {"null", module_}};
   deployment.grouping = {Strategy::kLoadProfile, static_cast<uint32_t>(Number(1, 1000)),
                          Bytes{Number(MiB(64).count, MiB(128).count)}, 1 + Fraction(1000)};
   deployment.group_defaults = Policy();

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <set>
+#include <string>
 #include <vector>
+
+#include "tests/support/temporary_folder.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -74,6 +78,33 @@ TEST(ServiceRevision, DoesNotConfuseWhereOneFieldEndsAndTheNextBegins) {
   PreparedService b = Example();
   b.settings = {{"a", "bc"}};
   EXPECT_NE(ServiceRevision(a), ServiceRevision(b));
+}
+
+TEST(PreparedFiles, AreAllThatWorkersGet) {
+  PreparedService service = Example();
+  service.service.module = "/src/a.so";
+  service.service.data_images["words"] = "/src/words.img";
+  std::vector<std::string> files;
+  for (const UsedFile& file : FilesOf(service)) {
+    files.push_back(file.key + " " + file.source + " " + file.stored.hash.substr(0, 1));
+  }
+  EXPECT_EQ(files,
+            (std::vector<std::string>{"module /src/a.so a", "data_images.words /src/words.img b"}));
+}
+
+TEST(PrepareDeployment, EverySigningKeyThatCannotBeUsedIsAProblem) {
+  const testing::TemporaryFolder folder;
+  std::vector<std::string> notices;
+  auto store = ModuleStore::Open({folder / "store"}, &notices);
+  ASSERT_TRUE(store.ok()) << store.status();
+  std::ofstream(folder / "bad.pub") << "no key";
+  Deployment deployment;
+  deployment.host.signing_keys = {{"bad", folder / "bad.pub"}, {"gone", folder / "gone.pub"}};
+  const Preparation preparation = PrepareDeployment(deployment, **store, /*as_root=*/false);
+  EXPECT_EQ(preparation.prepared, nullptr);
+  ASSERT_EQ(preparation.problems.size(), 2u);
+  EXPECT_EQ(preparation.problems[0].key_path, "host.signing_keys.bad");
+  EXPECT_EQ(preparation.problems[1].key_path, "host.signing_keys.gone");
 }
 
 }  // namespace
