@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/modules/precompile/crossgen.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +17,9 @@
 #include "base/status.h"
 #include "base/strings.h"
 #include "base/system/file.h"
+#include "base/system/unique_fd.h"
 #include "supervisor/modules/signing/content_hash.h"
+#include "supervisor/modules/tree/folder_removal.h"
 
 namespace cohost::supervisor {
 
@@ -208,11 +211,16 @@ absl::StatusOr<std::string> CrossgenFinder::Restore(const std::string& version) 
   const std::string folder = absl::StrCat(options_.folder, "/restore-", version);
   const std::string project = folder + "/crossgen2.csproj";
   const std::string packages = folder + "/packages";
-  for (const std::string& each : {folder, folder + "/home", packages}) {
+  // What an earlier attempt left belongs to the program's identity.
+  COHOST_RETURN_IF_ERROR(MakeFolders(options_.folder, 0755));
+  COHOST_ASSIGN_OR_RETURN(const UniqueFd parent, OpenFile(options_.folder, O_RDONLY | O_DIRECTORY));
+  COHOST_RETURN_IF_ERROR(RemoveBelow(parent.get(), absl::StrCat("restore-", version)));
+  COHOST_RETURN_IF_ERROR(MakeFolders(folder, 0755));
+  COHOST_RETURN_IF_ERROR(WriteFileAtomically(project, RestoreProject(version), 0644));
+  for (const std::string& each : {folder + "/home", packages, folder}) {
     COHOST_RETURN_IF_ERROR(MakeFolders(each, 0755));
     COHOST_RETURN_IF_ERROR(GiveTo(options_.identity, each));
   }
-  COHOST_RETURN_IF_ERROR(WriteFileAtomically(project, RestoreProject(version), 0644));
   RunRequest request{.purpose = "restore-crossgen2",
                      .program = options_.dotnet,
                      .arguments = {"restore", project, "--packages", packages},

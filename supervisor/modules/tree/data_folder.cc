@@ -28,6 +28,7 @@ constexpr char kSeeds[] = "/.seeds";
 constexpr char kSeeding[] = ".seeding";
 constexpr char kFirstLine[] = "cohost-seeds 1";
 constexpr Bytes kMaxRecord = MiB(128);
+constexpr mode_t kFolderMode = 02770;
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::set<std::string> ReadRecord(const std::string& path) {
@@ -69,10 +70,10 @@ absl::StatusOr<DataFolder> DataFolder::Open(const std::string& data, const std::
                                             const DataOwner& owner) {
   COHOST_RETURN_IF_ERROR(MakeFolders(data + kSeeds, 0755));
   const std::string path = absl::StrCat(data, "/", service);
-  COHOST_RETURN_IF_ERROR(MakeFolders(path, 0750));
+  COHOST_RETURN_IF_ERROR(MakeFolders(path, 0700));
   COHOST_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   DataFolder folder(data, service, owner, std::move(fd));
-  COHOST_RETURN_IF_ERROR(folder.Own(folder.fd_.get()));
+  COHOST_RETURN_IF_ERROR(folder.Own(folder.fd_.get(), kFolderMode));
   return folder;
 }
 
@@ -81,15 +82,18 @@ absl::Status DataFolder::RemoveLeftovers(const std::string& data) {
   return Annotate(RemoveBelow(fd.get(), kSeeding), data);
 }
 
-absl::Status DataFolder::Own(int fd) const {
+absl::Status DataFolder::Own(int fd, mode_t mode) const {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return ErrnoStatus(errno, "fstat", path_);
   // Only what we made; what the service made, or an operator gave to somebody, stays theirs.
   if (status.st_uid != ::geteuid()) return absl::OkStatus();
-  const uid_t uid = owner_.uid.value_or(status.st_uid);
-  const gid_t gid = owner_.gid.value_or(status.st_gid);
-  if (uid == status.st_uid && gid == status.st_gid) return absl::OkStatus();
-  if (::fchown(fd, uid, gid) != 0) return ErrnoStatus(errno, "fchown", path_);
+  if ((status.st_mode & 07777) != mode && ::fchmod(fd, mode) != 0) {
+    return ErrnoStatus(errno, "fchmod", path_);
+  }
+  if (!owner_.uid.has_value() || *owner_.uid == status.st_uid) return absl::OkStatus();
+  if (::fchown(fd, *owner_.uid, static_cast<gid_t>(-1)) != 0) {
+    return ErrnoStatus(errno, "fchown", path_);
+  }
   return absl::OkStatus();
 }
 
@@ -137,12 +141,12 @@ absl::StatusOr<UniqueFd> DataFolder::MakeFolder(const std::string& path) const {
   if (!current.valid()) return ErrnoStatus(errno, "dup", path_);
   for (const absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
     const std::string name(part);
-    if (::mkdirat(current.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
+    if (::mkdirat(current.get(), name.c_str(), 0700) != 0 && errno != EEXIST) {
       return ErrnoStatus(errno, "mkdir", absl::StrCat(path_, "/", path));
     }
     UniqueFd next(::openat(current.get(), name.c_str(), kFolderFlags));
     if (!next.valid()) return ErrnoStatus(errno, "open", absl::StrCat(path_, "/", path));
-    COHOST_RETURN_IF_ERROR(Own(next.get()));
+    COHOST_RETURN_IF_ERROR(Own(next.get(), kFolderMode));
     current = std::move(next);
   }
   return current;
@@ -150,10 +154,7 @@ absl::StatusOr<UniqueFd> DataFolder::MakeFolder(const std::string& path) const {
 
 absl::Status DataFolder::FillFile(int to, const TreeSeed& seed, const StoredFile& stored) const {
   COHOST_RETURN_IF_ERROR(CopyStored(stored, to));
-  if (::fchmod(to, seed.mode == 0555 ? 0755 : 0644) != 0) {
-    return ErrnoStatus(errno, "fchmod", seed.path);
-  }
-  return Own(to);
+  return Own(to, seed.mode == 0555 ? 0755 : 0644);
 }
 
 absl::Status DataFolder::PutFile(const TreeSeed& seed, const ModuleStore& store) const {
@@ -186,10 +187,11 @@ absl::Status DataFolder::Seed(const TreeManifest& manifest, const ModuleStore& s
   // What the service has in the way is its own matter, and not an error of the deployment.
   const auto note = [&](const absl::Status& status) -> absl::Status {
     if (!absl::IsFailedPrecondition(status) && !absl::IsInvalidArgument(status) &&
-        !absl::IsAlreadyExists(status)) {
+        !absl::IsAlreadyExists(status) && !absl::IsPermissionDenied(status)) {
       return status;
     }
-    notices->push_back(absl::StrCat("the service has something else there: ", status.message()));
+    notices->push_back(absl::StrCat(
+        "a seed is not put where the service has something of its own: ", status.message()));
     return absl::OkStatus();
   };
   for (const TreeEntry& entry : manifest.entries()) {

@@ -16,17 +16,18 @@
 
 namespace cohost::supervisor {
 
-// To whom what is made in a data folder belongs: the identity of the service's worker. Unset: to
-// us, which is right when the worker has our own identity.
+// To whom what is made in a data folder belongs: the user of the service's worker. Unset: to us,
+// which is right when the worker has our own identity. The group is always ours: a supervisor
+// without CAP_DAC_OVERRIDE could put nothing there otherwise.
 struct DataOwner {
   std::optional<uid_t> uid;
-  std::optional<gid_t> gid;
 };
 
-// What one service may write and keeps over its revisions: DATA/SERVICE, mode 0750, the service's
-// own. So whatever is in it is hostile: symbolic links in it are never followed, existing files
-// never opened or changed. Which seeds it once got stands in DATA/.seeds/SERVICE, where only we
-// write, so that a seed that the service removed does not come back:
+// What one service may write and keeps over its revisions: DATA/SERVICE, the service's own, with
+// the group and mode (02770, as every folder that is made in it) that let us put seeds there. So
+// whatever is in it is hostile: symbolic links in it are never followed, existing files never
+// opened or changed. Which seeds it once got stands in DATA/.seeds/SERVICE, where only we write, so
+// that a seed that the service removed does not come back:
 //
 //   cohost-seeds 1
 //   PATH            as EscapeWord writes it, one line each
@@ -71,7 +72,8 @@ class DataFolder {
   absl::StatusOr<UniqueFd> MakeFolder(const std::string& path) const;
   absl::Status PutFile(const TreeSeed& seed, const ModuleStore& store) const;
   absl::Status FillFile(int to, const TreeSeed& seed, const StoredFile& stored) const;
-  absl::Status Own(int fd) const;
+  // Of what we just made, or could not finish before; `mode` is of folders and files.
+  absl::Status Own(int fd, mode_t mode) const;
 
   std::string data_;
   std::string service_;

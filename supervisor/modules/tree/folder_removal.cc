@@ -56,7 +56,9 @@ absl::Status Remove(int folder, const std::string& name, int depth) {
   // By the descriptor: another thing may have the name in the next moment.
   UniqueFd fd(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.valid()) return errno == ENOENT ? absl::OkStatus() : ErrnoStatus(errno, "open", name);
-  // Ignoring the result: when it was needed and failed, unlinking fails and says so.
+  // A supervisor that may change owners and permissions may still not write to everybody's folders.
+  // Ignoring the results: when they were needed and failed, unlinking fails and says so.
+  (void)!::fchown(fd.get(), ::geteuid(), static_cast<gid_t>(-1));
   (void)::fchmod(fd.get(), 0700);
   COHOST_RETURN_IF_ERROR(RemoveContent(std::move(fd), name, depth));
   if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) {

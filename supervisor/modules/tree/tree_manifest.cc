@@ -299,7 +299,9 @@ const TreeEntry* TreeManifest::Find(std::string_view path) const {
 std::vector<std::string> TreeManifest::StoredHashes() const {
   std::set<std::string> hashes;
   for (const TreeEntry& entry : entries_) {
-    if (entry.type == TreeEntry::Type::kFile) hashes.insert(entry.stored_hash);
+    if (entry.type != TreeEntry::Type::kFile) continue;
+    hashes.insert(entry.source_hash);
+    hashes.insert(entry.stored_hash);
   }
   for (const TreeSeed& seed : seeds_) {
     if (!seed.is_folder) hashes.insert(seed.hash);

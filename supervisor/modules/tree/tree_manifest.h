@@ -99,7 +99,8 @@ class TreeManifest {
   const std::vector<TreeSeed>& seeds() const { return seeds_; }
   // Nothing when there is no such entry; valid as long as the manifest.
   const TreeEntry* Find(std::string_view path) const;
-  // Of every stored file that it needs, sorted: what the store has to keep.
+  // Of every stored file that it needs, sorted: what the store has to keep. Sources of precompiled
+  // images are among them, since another framework needs other images.
   std::vector<std::string> StoredHashes() const;
 
  private:

@@ -58,7 +58,7 @@ TEST_F(DataFolderTest, SeedsAreCopiedWritable) {
   EXPECT_EQ(ContentOf(Path("app.db")), "tables");
   EXPECT_EQ(StatusOf(Path("app.db")).st_mode & 07777, 0644u);
   EXPECT_EQ(StatusOf(Path("uploads/tool")).st_mode & 07777, 0755u);
-  EXPECT_EQ(StatusOf(Data() + "/shop").st_mode & 07777, 0750u);
+  EXPECT_EQ(StatusOf(Data() + "/shop").st_mode & 07777, 02770u);
   // A file of its own, not the store's.
   EXPECT_EQ(StatusOf(Path("app.db")).st_nlink, 1u);
 }

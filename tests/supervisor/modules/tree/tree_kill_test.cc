@@ -59,14 +59,14 @@ TEST(TreeKill, WhateverIsSeenAfterAKillIsWhole) {
   const auto published = world.Publish({"data/**"});
   ASSERT_TRUE(published.ok()) << published.status();
   size_t killed_inside = 0;
-  for (size_t round = 0; round < 25; ++round) {
+  for (size_t round = 0; round < 12; ++round) {
     const std::string first = std::to_string(1000 * round);
     const auto process = testing::TestProcess::Start(
         {.command = {testing::ProgramPath("tests/supervisor/modules/tree/lay_out_program"),
                      world.app(), world.state(), first}});
     ASSERT_TRUE(process.ok()) << process.status();
     // Killed when a tree has so many names, on the way up or down.
-    const size_t names = 1 + round * 5;
+    const size_t names = 1 + round * 11;
     ASSERT_TRUE(testing::Eventually([&] {
       const Trees trees = Look(world.state() + "/trees");
       return trees.hidden_names >= names || (*process)->WaitUntilEnded(absl::ZeroDuration());

@@ -103,6 +103,10 @@ TEST(TreeManifest, FindsEntriesByPath) {
 TEST(TreeManifest, NamesTheStoredFilesThatItNeeds) {
   EXPECT_THAT(Example().StoredHashes(), ElementsAre(kHashA, kHashB, kHashC));
   EXPECT_THAT(TreeManifest().StoredHashes(), IsEmpty());
+  // What a precompiled image was made of, too.
+  TreeEntry compiled = File("a.dll", kHashB);
+  compiled.stored_hash = kHashC;
+  EXPECT_THAT(TreeManifest::Create({compiled}, {})->StoredHashes(), ElementsAre(kHashB, kHashC));
 }
 
 TEST(TreeManifest, RefusesEntriesThatDoNotFitTogether) {
