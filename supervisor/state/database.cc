@@ -26,8 +26,6 @@ constexpr off_t kPageSize = 4096;
 
 constexpr char kTables[] =
     "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS revisions("
-    "  revision INTEGER PRIMARY KEY, deployment TEXT, applied INTEGER, uid INTEGER);"
     "CREATE TABLE IF NOT EXISTS placement("
     "  service TEXT PRIMARY KEY, grp TEXT, declared INTEGER) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS group_numbers("
@@ -76,11 +74,11 @@ absl::Status MakeFile(const std::string& path) {
   {
     COHOST_ASSIGN_OR_RETURN(Sqlite sqlite, Sqlite::Open(made));
     COHOST_RETURN_IF_ERROR(sqlite.Script("PRAGMA synchronous = FULL;"));
-    COHOST_RETURN_IF_ERROR(
-        sqlite.Script(absl::StrCat("BEGIN; PRAGMA application_id = ", kApplicationId, ";", kTables,
-                                   "INSERT INTO meta VALUES('schema', ", Database::kSchema,
-                                   "), ('min_reader', ", kOldestReader, "); COMMIT;")
-                          .c_str()));
+    COHOST_RETURN_IF_ERROR(sqlite.Script(
+        absl::StrCat("BEGIN; PRAGMA application_id = ", kApplicationId, ";", kTables,
+                     HistoryTables::kTables, "INSERT INTO meta VALUES('schema', ",
+                     Database::kSchema, "), ('min_reader', ", kOldestReader, "); COMMIT;")
+            .c_str()));
     COHOST_RETURN_IF_ERROR(sqlite.Script("PRAGMA journal_mode = WAL;"));
   }
   // Settings may hold what others should not read.
@@ -128,7 +126,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
 }
 
 absl::Status Database::Prepare(bool is_new) {
-  if (is_new) return sqlite_.Script(kTables);
+  if (is_new) return MakeTables();
   int64_t application_id = 0;
   COHOST_RETURN_IF_ERROR(sqlite_.Query(
       "PRAGMA application_id", {}, [&](const SqlRow& row) { application_id = row.Integer(0); }));
@@ -144,7 +142,12 @@ absl::Status Database::Prepare(bool is_new) {
                                                       min_reader, "; this one is ", kSchema));
   }
   COHOST_RETURN_IF_ERROR(sqlite_.Script("PRAGMA journal_mode = WAL;"));
-  return sqlite_.Script(kTables);
+  return MakeTables();
+}
+
+absl::Status Database::MakeTables() {
+  COHOST_RETURN_IF_ERROR(sqlite_.Script(kTables));
+  return sqlite_.Script(HistoryTables::kTables);
 }
 
 absl::StatusOr<StateSnapshot> Database::Load() {
@@ -152,7 +155,7 @@ absl::StatusOr<StateSnapshot> Database::Load() {
   COHOST_RETURN_IF_ERROR(
       sqlite_.Query("SELECT value FROM meta WHERE key = 'instance'", {},
                     [&](const SqlRow& row) { snapshot.instance = row.Text(0); }));
-  COHOST_RETURN_IF_ERROR(LoadRevision(snapshot));
+  COHOST_RETURN_IF_ERROR(history().Load(snapshot));
   COHOST_RETURN_IF_ERROR(LoadPlacement(snapshot));
   COHOST_RETURN_IF_ERROR(LoadOperatorStops(snapshot));
   COHOST_ASSIGN_OR_RETURN(snapshot.next_event_id, MetaNumber("next_event_id", 1));
@@ -161,16 +164,6 @@ absl::StatusOr<StateSnapshot> Database::Load() {
     snapshot.next_event_id = std::max(snapshot.next_event_id, last + 1);
   }));
   return snapshot;
-}
-
-absl::Status Database::LoadRevision(StateSnapshot& snapshot) {
-  return sqlite_.Query(
-      "SELECT revision, deployment, applied, uid FROM revisions ORDER BY revision DESC LIMIT 1", {},
-      [&](const SqlRow& row) {
-        snapshot.revision =
-            StateRevision{static_cast<uint64_t>(row.Integer(0)), row.Text(1),
-                          absl::FromUnixMicros(row.Integer(2)), Optional<uid_t>(row, 3)};
-      });
 }
 
 absl::Status Database::LoadPlacement(StateSnapshot& snapshot) {
@@ -214,17 +207,6 @@ absl::Status Database::Commit() { return sqlite_.Run("COMMIT"); }
 void Database::Rollback() {
   // Ignoring its result: after some errors SQLite has rolled back by itself.
   (void)sqlite_.Run("ROLLBACK");
-}
-
-absl::Status Database::WriteRevision(const StateRevision& revision, size_t keep) {
-  COHOST_RETURN_IF_ERROR(sqlite_.Run(
-      "INSERT OR REPLACE INTO revisions(revision, deployment, applied, uid) VALUES(?, ?, ?, ?)",
-      {static_cast<int64_t>(revision.revision), std::string_view(revision.deployment),
-       Micros(revision.applied), OrNull(revision.uid)}));
-  return sqlite_.Run(
-      "DELETE FROM revisions WHERE revision NOT IN"
-      " (SELECT revision FROM revisions ORDER BY revision DESC LIMIT ?)",
-      {static_cast<int64_t>(keep)});
 }
 
 absl::Status Database::WritePlacement(const PlacementRecord& placement) {

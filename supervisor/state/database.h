@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "supervisor/host_event.h"
+#include "supervisor/state/history_tables.h"
 #include "supervisor/state/saved_state.h"
 #include "supervisor/state/sqlite.h"
 
@@ -21,7 +22,7 @@ namespace cohost::supervisor {
 //   meta(key TEXT PRIMARY KEY, value)
 //     schema: version of the writer that touched the file last; min_reader: lowest version that can
 //     use it; instance; next_service_id; next_event_id (a bound that no id given so far reaches)
-//   revisions(revision INTEGER PRIMARY KEY, deployment TEXT, applied INTEGER, uid INTEGER)
+//   revisions, revision_notes, service_changes, pins, modules: history_tables.h
 //   placement(service TEXT PRIMARY KEY, grp TEXT, declared INTEGER)
 //   group_numbers(class TEXT PRIMARY KEY, last INTEGER)
 //   service_ids(service TEXT PRIMARY KEY, id INTEGER)
@@ -43,13 +44,15 @@ class Database {
   // All but events and older revisions. DATA_LOSS when the content makes no sense.
   absl::StatusOr<StateSnapshot> Load();
 
+  // What was in force and when.
+  HistoryTables history() { return HistoryTables(sqlite_); }
+
   // Transactions of the following writes wait for the disk, or not.
   absl::Status Begin(bool durable);
   absl::Status Commit();
   void Rollback();
 
   // Inside a transaction.
-  absl::Status WriteRevision(const StateRevision& revision, size_t keep);
   absl::Status WritePlacement(const PlacementRecord& placement);
   absl::Status WriteServiceIds(const ServiceIds& ids);
   absl::Status WriteOperatorStop(const std::string& service, const OperatorStop& stop);
@@ -67,12 +70,12 @@ class Database {
   explicit Database(Sqlite sqlite) : sqlite_(std::move(sqlite)) {}
 
   absl::Status Prepare(bool is_new);
+  absl::Status MakeTables();
   absl::StatusOr<uint64_t> MetaNumber(const std::string& key, uint64_t otherwise);
   absl::Status WriteMeta(const std::string& key, const std::string& text);
   absl::Status WriteMeta(const std::string& key, uint64_t number);
   absl::Status LoadPlacement(StateSnapshot& snapshot);
   absl::Status LoadOperatorStops(StateSnapshot& snapshot);
-  absl::Status LoadRevision(StateSnapshot& snapshot);
 
   Sqlite sqlite_;
 };

@@ -66,19 +66,30 @@ State::Opened State::Open(Options options) {
   return opened;
 }
 
-void State::SaveDeployment(StateRevision revision, PlacementRecord placement,
-                           ServiceIds service_ids, Done done) {
+void State::SaveDeployment(DeploymentChange change, Done done) {
+  auto shared = std::make_shared<const DeploymentChange>(std::move(change));
   core_->writer().Write(
-      [revision = std::move(revision), placement = std::move(placement),
-       service_ids = std::move(service_ids)](StateSnapshot& known) {
-        known.revision = revision;
-        known.placement = placement;
-        known.service_ids = service_ids;
+      [shared](StateSnapshot& known) {
+        known.revision = shared->revision;
+        known.placement = shared->placement;
+        known.service_ids = shared->service_ids;
+        known.pins = shared->pins;
+        for (const ServiceChange& service : shared->services) {
+          known.services[service.service] = service;
+          if (service.files.module.empty()) known.services.erase(service.service);
+        }
       },
-      [](Database& database, const StateSnapshot& known, size_t keep) -> absl::Status {
-        COHOST_RETURN_IF_ERROR(database.WriteRevision(*known.revision, keep));
-        COHOST_RETURN_IF_ERROR(database.WritePlacement(known.placement));
-        return database.WriteServiceIds(known.service_ids);
+      [shared](Database& database, const StateSnapshot&, size_t keep) -> absl::Status {
+        HistoryTables history = database.history();
+        COHOST_RETURN_IF_ERROR(history.WriteRevision(shared->revision, keep));
+        for (const ServiceChange& service : shared->services) {
+          COHOST_RETURN_IF_ERROR(history.WriteServiceChange(service));
+        }
+        COHOST_RETURN_IF_ERROR(history.ForgetRemoved(shared->revision.applied));
+        COHOST_RETURN_IF_ERROR(history.WritePins(shared->pins));
+        COHOST_RETURN_IF_ERROR(history.WriteModules(shared->modules));
+        COHOST_RETURN_IF_ERROR(database.WritePlacement(shared->placement));
+        return database.WriteServiceIds(shared->service_ids);
       },
       std::move(done));
 }
@@ -102,14 +113,73 @@ void State::ClearOperatorStop(std::string service, Done done) {
 
 uint64_t State::AppendEvent(HostEvent event) { return core_->writer().Append(std::move(event)); }
 
+template <typename T>
+void State::Read(std::function<absl::StatusOr<T>(Database&)> query, ReadDone<T> done) {
+  auto result = std::make_shared<absl::StatusOr<T>>(absl::UnknownError("not read"));
+  core_->writer().Read(
+      [query = std::move(query), result](Database& database) {
+        *result = query(database);
+        return result->status();
+      },
+      [done = std::move(done), result](absl::Status status) {
+        if (!status.ok()) return done(std::move(status));
+        done(std::move(*result));
+      });
+}
+
 void State::ReadEventsAfter(uint64_t id, size_t limit, EventsDone done) {
-  core_->writer().Read([id, limit](Database& database) { return database.EventsAfter(id, limit); },
-                       std::move(done));
+  Read<std::vector<HostEvent>>(
+      [id, limit](Database& database) { return database.EventsAfter(id, limit); }, std::move(done));
 }
 
 void State::ReadLastEvents(size_t count, EventsDone done) {
-  core_->writer().Read([count](Database& database) { return database.LastEvents(count); },
-                       std::move(done));
+  Read<std::vector<HostEvent>>([count](Database& database) { return database.LastEvents(count); },
+                               std::move(done));
+}
+
+void State::ReadRevisions(size_t limit, ReadDone<std::vector<StateRevision>> done) {
+  Read<std::vector<StateRevision>>(
+      [limit](Database& database) { return database.history().Revisions(limit); }, std::move(done));
+}
+
+void State::ReadRevision(uint64_t revision, ReadDone<StateRevision> done) {
+  Read<StateRevision>(
+      [revision](Database& database) { return database.history().Revision(revision); },
+      std::move(done));
+}
+
+void State::ReadChanges(std::string service, size_t limit,
+                        ReadDone<std::vector<ServiceChange>> done) {
+  Read<std::vector<ServiceChange>>(
+      [service = std::move(service), limit](Database& database) {
+        return database.history().Changes(service, limit);
+      },
+      std::move(done));
+}
+
+void State::ReadChangesAt(uint64_t revision, ReadDone<std::map<std::string, ServiceChange>> done) {
+  Read<std::map<std::string, ServiceChange>>(
+      [revision](Database& database) { return database.history().ChangesAt(revision); },
+      std::move(done));
+}
+
+void State::ReadHashes(ReadDone<std::set<std::string>> done) {
+  Read<std::set<std::string>>([](Database& database) { return database.history().Hashes(); },
+                              std::move(done));
+}
+
+void State::ReadModules(ReadDone<std::map<std::string, ModuleRecord>> done) {
+  Read<std::map<std::string, ModuleRecord>>(
+      [](Database& database) { return database.history().Modules(); }, std::move(done));
+}
+
+void State::ForgetModules(std::set<std::string> hashes, Done done) {
+  core_->writer().Write(
+      [](StateSnapshot&) {},
+      [hashes = std::move(hashes)](Database& database, const StateSnapshot&, size_t) {
+        return database.history().EraseModules(hashes);
+      },
+      std::move(done));
 }
 
 uint64_t State::dropped_events() const { return core_->writer().dropped_events(); }

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,8 @@
 #include "supervisor/state/saved_state.h"
 
 namespace cohost::supervisor {
+
+class Database;
 
 // What outlives the supervisor: revisions, placement, service numbers, operators' stops and events,
 // in a SQLite file (format: database.h) that only a thread of this class touches. The rest of the
@@ -29,7 +33,9 @@ class State {
   // Runs on the state thread (or, when nothing could be queued, inside the call): post to the loop
   // there, do not block.
   using Done = std::function<void(absl::Status)>;
-  using EventsDone = std::function<void(absl::StatusOr<std::vector<HostEvent>>)>;
+  template <typename T>
+  using ReadDone = std::function<void(absl::StatusOr<T>)>;
+  using EventsDone = ReadDone<std::vector<HostEvent>>;
   // One line about something an operator should know (a file set aside, history dropped, a failed
   // write of history). Runs on the state thread.
   using Notice = std::function<void(std::string)>;
@@ -59,8 +65,7 @@ class State {
 
   // Durable, and one transaction: what the applied deployment led to. RESOURCE_EXHAUSTED (at once)
   // when more than 256 durable writes wait.
-  void SaveDeployment(StateRevision revision, PlacementRecord placement, ServiceIds service_ids,
-                      Done done);
+  void SaveDeployment(DeploymentChange change, Done done);
   void SaveOperatorStop(std::string service, OperatorStop stop, Done done);
   void ClearOperatorStop(std::string service, Done done);
 
@@ -71,6 +76,20 @@ class State {
   // The last `count`, oldest first.
   void ReadLastEvents(size_t count, EventsDone done);
 
+  // Revisions of the host, the newest first, at most `limit`; without their texts.
+  void ReadRevisions(size_t limit, ReadDone<std::vector<StateRevision>> done);
+  // One with its text. NOT_FOUND when it is not kept.
+  void ReadRevision(uint64_t revision, ReadDone<StateRevision> done);
+  // Of one service, the newest first, at most `limit`; empty when it was never deployed here.
+  void ReadChanges(std::string service, size_t limit, ReadDone<std::vector<ServiceChange>> done);
+  // What was in force in that revision, by service.
+  void ReadChangesAt(uint64_t revision, ReadDone<std::map<std::string, ServiceChange>> done);
+  // Of every file that a kept change of some service names.
+  void ReadHashes(ReadDone<std::set<std::string>> done);
+  void ReadModules(ReadDone<std::map<std::string, ModuleRecord>> done);
+  // The files are not in the module store any more.
+  void ForgetModules(std::set<std::string> hashes, Done done);
+
   // Events lost because the queue was full, since the start.
   uint64_t dropped_events() const;
 
@@ -80,6 +99,8 @@ class State {
 
  private:
   class Core;
+  template <typename T>
+  void Read(std::function<absl::StatusOr<T>(Database&)> query, ReadDone<T> done);
   explicit State(std::shared_ptr<Core> core);
 
   // Shared with the thread, which may outlive this object when the disk hangs.

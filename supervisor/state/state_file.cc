@@ -116,8 +116,12 @@ absl::Status WriteSnapshot(Database& database, const StateSnapshot& snapshot) {
   COHOST_RETURN_IF_ERROR(database.Begin(/*durable=*/true));
   COHOST_RETURN_IF_ERROR(database.WriteInstance(snapshot.instance));
   if (snapshot.revision.has_value()) {
-    COHOST_RETURN_IF_ERROR(database.WriteRevision(*snapshot.revision, 1));
+    COHOST_RETURN_IF_ERROR(database.history().WriteRevision(*snapshot.revision, 1));
   }
+  for (const auto& [name, change] : snapshot.services) {
+    COHOST_RETURN_IF_ERROR(database.history().WriteServiceChange(change));
+  }
+  COHOST_RETURN_IF_ERROR(database.history().WritePins(snapshot.pins));
   COHOST_RETURN_IF_ERROR(database.WritePlacement(snapshot.placement));
   COHOST_RETURN_IF_ERROR(database.WriteServiceIds(snapshot.service_ids));
   for (const auto& [service, stop] : snapshot.operator_stops) {

@@ -60,14 +60,14 @@ void StateWriter::Write(Change change, Apply apply, State::Done done) {
   done(std::move(room));
 }
 
-void StateWriter::Read(Query query, State::EventsDone done) {
+void StateWriter::Read(Query query, State::Done done) {
   absl::Status room;
   {
     MutexLock lock(mutex_);
     room = Room();
     if (room.ok()) {
       ++queued_calls_;
-      queue_.push_back(EventQuery{std::move(query), std::move(done)});
+      queue_.push_back(DatabaseQuery{std::move(query), std::move(done)});
       changed_.NotifyAll();
       return;
     }
@@ -174,7 +174,7 @@ void StateWriter::DoBatch(Batch batch) {
     }
     flush();
     if (auto* write = std::get_if<DurableWrite>(&task)) DoWrite(*write);
-    if (auto* query = std::get_if<EventQuery>(&task)) DoQuery(*query);
+    if (auto* query = std::get_if<DatabaseQuery>(&task)) DoQuery(*query);
   }
   flush();
 }
@@ -225,16 +225,14 @@ void StateWriter::DoWrite(DurableWrite& write) {
   write.done(std::move(status));
 }
 
-void StateWriter::DoQuery(EventQuery& query) {
+void StateWriter::DoQuery(DatabaseQuery& query) {
   if (database_ == nullptr) {
     query.done(absl::UnavailableError("there is no database"));
     return;
   }
-  auto events = query.query(*database_);
-  if (absl::IsDataLoss(events.status()) && Recover(events.status())) {
-    events = query.query(*database_);
-  }
-  query.done(std::move(events));
+  absl::Status status = query.query(*database_);
+  if (absl::IsDataLoss(status) && Recover(status)) status = query.query(*database_);
+  query.done(std::move(status));
 }
 
 absl::Status StateWriter::Transaction(bool durable, const std::function<absl::Status()>& apply) {

@@ -25,13 +25,14 @@ class StateWriter {
   using Change = std::function<void(StateSnapshot& known)>;
   // Writes a change; `known` has it already. `keep` is how many revisions to keep.
   using Apply = std::function<absl::Status(Database&, const StateSnapshot& known, size_t keep)>;
-  using Query = std::function<absl::StatusOr<std::vector<HostEvent>>(Database&)>;
+  // Reads; keeps what it has read for its `done`. Called again when the file was set aside.
+  using Query = std::function<absl::Status(Database&)>;
 
   StateWriter(OpenedDatabase opened, State::Options options);
 
   // See State for what the callbacks may do and when they run.
   void Write(Change change, Apply apply, State::Done done);
-  void Read(Query query, State::EventsDone done);
+  void Read(Query query, State::Done done);
   uint64_t Append(HostEvent event);
   uint64_t dropped_events() const;
 
@@ -46,11 +47,11 @@ class StateWriter {
     Apply apply;
     State::Done done;
   };
-  struct EventQuery {
+  struct DatabaseQuery {
     Query query;
-    State::EventsDone done;
+    State::Done done;
   };
-  using Task = std::variant<HostEvent, DurableWrite, EventQuery>;
+  using Task = std::variant<HostEvent, DurableWrite, DatabaseQuery>;
   struct Batch {
     std::deque<Task> tasks;
     uint64_t dropped = 0;
@@ -66,7 +67,7 @@ class StateWriter {
   void WriteEvents(const std::vector<HostEvent>& events);
   absl::Status TryWriteEvents(const std::vector<HostEvent>& events);
   void DoWrite(DurableWrite& write);
-  void DoQuery(EventQuery& query);
+  void DoQuery(DatabaseQuery& query);
   // Runs `apply` in one transaction.
   absl::Status Transaction(bool durable, const std::function<absl::Status()>& apply);
   // True when the damaged file was set aside and a new one holds what is known.

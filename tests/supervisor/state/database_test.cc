@@ -15,13 +15,22 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 absl::Time At(int64_t micros) { return absl::FromUnixMicros(micros); }
 
 StateSnapshot Sample() {
   StateSnapshot snapshot;
   snapshot.instance = "0123456789abcdef0123456789abcdef";
-  snapshot.revision = StateRevision{7, "version: 1\nsecret: ${env:X}\n", At(1'234'567), 1000};
+  snapshot.revision = StateRevision{
+      7, "version: 1\nsecret: ${env:X}\n", At(1'234'567), 1000, ChangeAction::kDeploy, "1 changed"};
+  ServiceChange change;
+  change.service = "a";
+  change.revision = 6;
+  change.files = {std::string(64, 'a'), {{"words", std::string(64, 'b')}}};
+  change.time = At(1);
+  snapshot.services = {{"a", change}};
+  snapshot.pins = {{"a", {~uint64_t{0}, 6}}};
   snapshot.placement.services = {{"a", {"steady-1", false}}, {"b", {"shop", true}}};
   snapshot.placement.last_numbers = {{"steady", 4}};
   snapshot.service_ids.Assign("a");
@@ -47,6 +56,14 @@ HostEvent Event(uint64_t id) {
           .uid = std::nullopt};
 }
 
+StateRevision Revision(uint64_t number) {
+  StateRevision revision;
+  revision.revision = number;
+  revision.deployment = "x";
+  revision.applied = At(1);
+  return revision;
+}
+
 TEST(Database, GivesBackWhatWasWritten) {
   const StateFolder folder;
   {
@@ -64,9 +81,49 @@ TEST(Database, GivesBackWhatWasWritten) {
 TEST(Database, KeepsTheNewestRevisions) {
   auto database = Database::Open("");
   for (uint64_t revision = 1; revision <= 5; ++revision) {
-    ASSERT_TRUE((*database)->WriteRevision({revision, "x", At(1), std::nullopt}, 2).ok());
+    ASSERT_TRUE((*database)->history().WriteRevision(Revision(revision), 2).ok());
   }
   EXPECT_EQ((*database)->Load()->revision->revision, 5u);
+  EXPECT_THAT(*(*database)->history().Revisions(10), SizeIs(2));
+}
+
+// What the version before history did to a file, word for word.
+TEST(Database, ThePreviousVersionGoesOnWithAFileOfThisOne) {
+  const StateFolder folder;
+  StateSnapshot sample = Sample();
+  {
+    auto database = Database::Open(folder.path());
+    ASSERT_TRUE(WriteSnapshot(**database, sample).ok());
+  }
+  auto sqlite = Sqlite::Open(folder.path());
+  ASSERT_TRUE(
+      sqlite
+          ->Script("CREATE TABLE IF NOT EXISTS revisions("
+                   "  revision INTEGER PRIMARY KEY, deployment TEXT, applied INTEGER, uid INTEGER);"
+                   "BEGIN IMMEDIATE;"
+                   "INSERT OR REPLACE INTO revisions(revision, deployment, applied, uid)"
+                   "  VALUES(99, 'later', 5, NULL);"
+                   "DELETE FROM revisions WHERE revision NOT IN"
+                   "  (SELECT revision FROM revisions ORDER BY revision DESC LIMIT 1000);"
+                   "DELETE FROM placement;"
+                   "INSERT INTO placement(service, grp, declared) VALUES('a', 'steady-1', 0);"
+                   "COMMIT;")
+          .ok());
+  uint64_t revision = 0;
+  ASSERT_TRUE(sqlite
+                  ->Query("SELECT revision, deployment, applied, uid FROM revisions"
+                          " ORDER BY revision DESC LIMIT 1",
+                          {}, [&](const SqlRow& row) { revision = row.Integer(0); })
+                  .ok());
+  EXPECT_EQ(revision, 99u);
+  // And this version with what the previous one has left: nothing is known of its services.
+  auto database = Database::Open(folder.path());
+  ASSERT_TRUE(database.ok()) << database.status();
+  const auto loaded = (*database)->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->revision->deployment, "later");
+  EXPECT_THAT(loaded->services, IsEmpty());
+  EXPECT_EQ(loaded->pins, sample.pins);
 }
 
 TEST(Database, AWrittenPlacementReplacesTheOneBefore) {

@@ -95,7 +95,8 @@ void DamageEverything(const StateFolder& folder) {
 
 TEST(State, GivesEverythingBackAfterARestart) {
   const StateFolder folder;
-  const StateRevision revision{3, "version: 1\n", absl::FromUnixSeconds(5), 0};
+  const StateRevision revision{3, "version: 1\n",        absl::FromUnixSeconds(5),
+                               0, ChangeAction::kReload, "1 changed"};
   PlacementRecord placement;
   placement.services = {{"a", {"steady-1", false}}};
   placement.last_numbers = {{"steady", 1}};
@@ -103,10 +104,18 @@ TEST(State, GivesEverythingBackAfterARestart) {
   EXPECT_EQ(ids.Assign("a"), 1u);
   EXPECT_EQ(ids.Assign("a"), 1u);
   const OperatorStop stop{absl::FromUnixSeconds(6), 1000};
+  ServiceChange change;
+  change.service = "a";
+  change.revision = 3;
+  change.files = {std::string(64, 'a'), {{"words", std::string(64, 'b')}}};
+  ServiceChange gone = change;
+  gone.service = "b";
+  gone.files = {};
   {
     auto opened = OpenAt(folder.path());
     Answer<absl::Status> saved;
-    opened.state->SaveDeployment(revision, placement, ids, saved.callback());
+    opened.state->SaveDeployment({revision, placement, ids, {change, gone}, {{"a", {7, 3}}}, {}},
+                                 saved.callback());
     EXPECT_TRUE(saved.Get().ok());
     Answer<absl::Status> stopped;
     opened.state->SaveOperatorStop("a", stop, stopped.callback());
@@ -119,6 +128,8 @@ TEST(State, GivesEverythingBackAfterARestart) {
   EXPECT_THAT(opened.notices, IsEmpty());
   EXPECT_EQ(opened.snapshot.revision, revision);
   EXPECT_EQ(opened.snapshot.placement, placement);
+  EXPECT_EQ(opened.snapshot.services, (std::map<std::string, ServiceChange>{{"a", change}}));
+  EXPECT_EQ(opened.snapshot.pins, (std::map<std::string, ServicePin>{{"a", {7, 3}}}));
   EXPECT_EQ(opened.snapshot.service_ids, ids);
   EXPECT_EQ(opened.snapshot.operator_stops, (std::map<std::string, OperatorStop>{{"a", stop}}));
 }
