@@ -54,7 +54,9 @@ class Load {
       : options_(options),
         limits_(options.formatted ? kFormattedLimits : YamlLimits{}),
         files_(Bytes{limits_.size}, kMaxTotal),
-        context_(errors_) {}
+        context_(errors_) {
+    context_.checks_files = !options.formatted;
+  }
 
   LoadResult FromFile(const std::string& path) {
     if (const auto text = Read(path, nullptr)) ReadMain(*text, path);

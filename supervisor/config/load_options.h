@@ -16,7 +16,8 @@ struct LoadOptions {
   // Added to every TCP port but 0.
   uint16_t port_offset = 0;
   // The text is FormatDeployment's. It says in one file what may have stood in many, and all
-  // defaults, so that it may be larger than a file that people write.
+  // defaults, so that it may be larger than a file that people write. Modules and images need not
+  // exist where they were.
   bool formatted = false;
 };
 

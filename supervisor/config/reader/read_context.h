@@ -15,6 +15,9 @@ struct ReadContext {
   explicit ReadContext(ConfigErrors& all_errors) : errors(all_errors) {}
 
   ConfigErrors& errors;
+  // Files that are named must exist. Not those of a text from the state: what they held is in the
+  // module store.
+  bool checks_files = true;
   // By path or name: OK, or what is wrong with it.
   std::map<std::string, absl::Status> regular_files;
   std::map<std::string, absl::Status> users;

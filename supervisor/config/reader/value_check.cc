@@ -118,7 +118,7 @@ absl::StatusOr<std::string> CheckedText(const Key& key, const YamlNode& node,
   absl::Status status;
   if (key.type == KeyType::kName) status = CheckName(text);
   if (key.type == KeyType::kTarget) status = CheckTarget(text);
-  if (key.type == KeyType::kFile) {
+  if (key.type == KeyType::kFile && context.checks_files) {
     status = Remembered(context.regular_files, checked, StatRegularFile);
   }
   if (key.type == KeyType::kUser) {
