@@ -231,6 +231,16 @@ bool Pool::settled() const {
                      [](const auto& group) { return group.second->settled(); });
 }
 
+std::vector<SlotRollout> Pool::RolloutOf(uint64_t service_id, uint64_t revision) const {
+  std::vector<SlotRollout> rollouts;
+  ForEachSlot([&](const Slot& slot) {
+    if (auto rollout = slot.RolloutOf(service_id, revision)) {
+      rollouts.push_back(*std::move(rollout));
+    }
+  });
+  return rollouts;
+}
+
 void Pool::FillSnapshot(HostSnapshot& snapshot) {
   if (!ledger_.has_value()) return;
   FillWorkers(groups_, *ledger_, parts_.clock, parts_.settings.binary_id, snapshot);

@@ -68,6 +68,9 @@ class Pool final : public GroupHost {
   // "cannot be stopped". Later Apply calls do nothing.
   void StopAll(absl::Duration limit, std::function<void()> done);
 
+  // Of every slot that is asked for this revision of the service.
+  std::vector<SlotRollout> RolloutOf(uint64_t service_id, uint64_t revision) const;
+
   // Every wanted service of every slot is ready or failed, and no replacement is under way.
   bool settled() const;
 

@@ -47,6 +47,9 @@ struct GroupTarget {
   ProcessIdentity identity;  // policy.identity, resolved to numbers
   // Services that an operator stopped are left out.
   std::vector<std::shared_ptr<const ServiceTarget>> services;
+  // A new version of one of `services` is tried in slot 0 first: the other slots keep this target
+  // of the same id. Unset: all slots have `services`.
+  std::shared_ptr<const ServiceTarget> before_canary;
 };
 
 struct PoolTarget {

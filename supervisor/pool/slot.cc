@@ -50,6 +50,7 @@ void Slot::SetTarget(const GroupTarget& target) {
   if (!same) {
     reject_timer_.Cancel();
     reject_backoff_.Reset();
+    rejected_.clear();
   }
   target_ = target;
   wanted_ = true;
@@ -156,6 +157,7 @@ void Slot::FinishReplacement() {
   restarting_ = false;
   asked_ = RecycleReason::kNone;
   reject_backoff_.Reset();
+  rejected_.clear();
   Tell("recycle", serving_->generation()->id().number, "the new generation serves");
   FinishRecycle(true);
 }
@@ -190,6 +192,7 @@ void Slot::Reject(const std::string& why) {
   incoming_->Stop();
   retired_.push_back(std::move(incoming_));
   asked_ = RecycleReason::kNone;
+  rejected_ = why;
   FinishRecycle(false);
   reject_timer_.Start(
       std::max(kLeastRetry, reject_backoff_.DelayAfterFailure(absl::ZeroDuration())),
@@ -421,6 +424,35 @@ bool Slot::Wants(uint64_t service_id) const {
 }
 
 bool Slot::Serves(uint64_t service_id) const { return IsReadyIn(serving_.get(), service_id); }
+
+std::optional<SlotRollout> Slot::RolloutOf(uint64_t service_id, uint64_t revision) const {
+  const auto service =
+      std::find_if(target_.services.begin(), target_.services.end(), [&](const auto& candidate) {
+        return candidate->id == service_id && candidate->revision == revision;
+      });
+  if (!wanted_ || ending_ || service == target_.services.end() || !BelongsHere(**service)) {
+    return std::nullopt;
+  }
+  SlotRollout rollout;
+  rollout.slot = number_;
+  rollout.why = strikes_.Against(**service);
+  if (Hosts(serving_.get(), service_id)) {
+    const auto& hosted = serving_->generation()->roster().services().at(service_id);
+    if (hosted.revision == revision) {
+      if (IsReadyIn(serving_.get(), service_id))
+        return SlotRollout{number_, SlotRollout::State::kServes, ""};
+      if (hosted.status == ServiceStatus::kFailed) rollout.why = hosted.reason;
+    }
+  }
+  if (rollout.why.empty() && reject_timer_.running()) rollout.why = rejected_;
+  if (rollout.why.empty() && serving_ != nullptr && incoming_ == nullptr &&
+      (serving_->status() == WorkerStatus::kBackoff ||
+       serving_->status() == WorkerStatus::kFailed)) {
+    rollout.why = absl::StrCat("its worker cannot start: ", last_exit_);
+  }
+  if (!rollout.why.empty()) rollout.state = SlotRollout::State::kFailed;
+  return rollout;
+}
 
 bool Slot::Retains(uint64_t service_id, bool stuck_only) const {
   const auto retains = [&](const auto& worker) {

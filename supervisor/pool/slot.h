@@ -18,6 +18,14 @@
 
 namespace cohost::supervisor {
 
+// How far one slot is with one revision of one service.
+struct SlotRollout {
+  enum class State { kWaiting, kServes, kFailed };
+  uint32_t slot = 0;
+  State state = State::kWaiting;
+  std::string why;  // of kFailed
+};
+
 // What groups and slots ask of the pool: everything that reaches beyond one group.
 class GroupHost {
  public:
@@ -79,6 +87,8 @@ class Slot final : public WorkerHost {
   std::vector<Worker*> Workers() const;
   bool Wants(uint64_t service_id) const;
   bool Serves(uint64_t service_id) const;
+  // Nothing when the slot is not asked for this revision.
+  std::optional<SlotRollout> RolloutOf(uint64_t service_id, uint64_t revision) const;
   // Hosted by a worker that finishes, or, with `stuck_only`, by one that cannot be stopped.
   bool Retains(uint64_t service_id, bool stuck_only) const;
   // Why a service that should be here is not tried; empty: it is.
@@ -145,6 +155,7 @@ class Slot final : public WorkerHost {
   RecycleReason next_reason_ = RecycleReason::kNone;
   bool restarting_ = false;  // stop-then-start is under way
   std::vector<std::function<void(bool)>> recycled_;
+  std::string rejected_;  // why the last replacement was rejected; empty once one serves
   RestartBackoff reject_backoff_;
   Timer reject_timer_;  // runs: no replacement is tried
   Strikes strikes_;

@@ -6,6 +6,13 @@
 
 namespace cohost::supervisor {
 
+namespace {
+
+// The one that services of `instances: one` are in.
+constexpr uint32_t kCanarySlot = 0;
+
+}  // namespace
+
 WorkerGroup::WorkerGroup(const PoolParts& parts, GroupHost& host, std::string name)
     : parts_(parts), host_(host) {
   target_.name = std::move(name);
@@ -14,9 +21,15 @@ WorkerGroup::WorkerGroup(const PoolParts& parts, GroupHost& host, std::string na
 void WorkerGroup::Apply(const GroupTarget& target) {
   target_ = target;
   wanted_ = true;
+  GroupTarget rest = target;
+  for (auto& service : rest.services) {
+    if (target.before_canary != nullptr && service->id == target.before_canary->id) {
+      service = target.before_canary;
+    }
+  }
   for (uint32_t number = 0; number < target.policy.workers; ++number) SlotAt(number);
   for (const auto& [number, slot] : slots_) {
-    slot->SetTarget(target_);
+    slot->SetTarget(number == kCanarySlot ? target : rest);
     if (number >= target.policy.workers) slot->Abandon();
   }
 }
