@@ -81,6 +81,34 @@ void HostGateway::StartService(Caller caller, std::string name,
       });
 }
 
+void HostGateway::Deploy(Caller caller, DeployRequest request,
+                         std::function<void(absl::StatusOr<DeployOutcome>)> done) {
+  boost::asio::post(loop_, [this, caller = std::move(caller), request = std::move(request),
+                            done = std::move(done)] { operations_.Deploy(caller, request, done); });
+}
+
+void HostGateway::Rollback(Caller caller, RollbackRequest request,
+                           std::function<void(absl::StatusOr<DeployOutcome>)> done) {
+  boost::asio::post(loop_,
+                    [this, caller = std::move(caller), request = std::move(request),
+                     done = std::move(done)] { operations_.Rollback(caller, request, done); });
+}
+
+void HostGateway::ReadHistory(std::string service, uint32_t limit,
+                              std::function<void(absl::StatusOr<HistoryView>)> done) {
+  boost::asio::post(loop_, [this, service = std::move(service), limit, done = std::move(done)] {
+    operations_.ReadHistory(service, limit, done);
+  });
+}
+
+void HostGateway::MaintainStore(Caller caller, bool check, bool collect,
+                                std::function<void(absl::StatusOr<StoreOutcome>)> done) {
+  boost::asio::post(loop_,
+                    [this, caller = std::move(caller), check, collect, done = std::move(done)] {
+                      operations_.MaintainStore(caller, check, collect, done);
+                    });
+}
+
 void HostGateway::Plan(std::string text, std::string file_name,
                        std::function<void(absl::StatusOr<PlanOutcome>)> done) {
   boost::asio::post(loop_, [this, text = std::move(text), file_name = std::move(file_name),

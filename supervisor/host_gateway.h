@@ -27,6 +27,14 @@ class HostOperations {
                            std::function<void(absl::StatusOr<uint64_t>)> done) = 0;
   virtual void StartService(const Caller& caller, const std::string& name,
                             std::function<void(absl::StatusOr<uint64_t>)> done) = 0;
+  virtual void Deploy(const Caller& caller, DeployRequest request,
+                      std::function<void(absl::StatusOr<DeployOutcome>)> done) = 0;
+  virtual void Rollback(const Caller& caller, RollbackRequest request,
+                        std::function<void(absl::StatusOr<DeployOutcome>)> done) = 0;
+  virtual void ReadHistory(const std::string& service, uint32_t limit,
+                           std::function<void(absl::StatusOr<HistoryView>)> done) = 0;
+  virtual void MaintainStore(const Caller& caller, bool check, bool collect,
+                             std::function<void(absl::StatusOr<StoreOutcome>)> done) = 0;
   virtual void Plan(std::string text, std::string file_name,
                     std::function<void(absl::StatusOr<PlanOutcome>)> done) = 0;
   virtual void Validate(std::string text, std::string file_name,
@@ -64,6 +72,14 @@ class HostGateway final : public HostControl {
                    std::function<void(absl::StatusOr<uint64_t>)> done) override;
   void StartService(Caller caller, std::string name,
                     std::function<void(absl::StatusOr<uint64_t>)> done) override;
+  void Deploy(Caller caller, DeployRequest request,
+              std::function<void(absl::StatusOr<DeployOutcome>)> done) override;
+  void Rollback(Caller caller, RollbackRequest request,
+                std::function<void(absl::StatusOr<DeployOutcome>)> done) override;
+  void ReadHistory(std::string service, uint32_t limit,
+                   std::function<void(absl::StatusOr<HistoryView>)> done) override;
+  void MaintainStore(Caller caller, bool check, bool collect,
+                     std::function<void(absl::StatusOr<StoreOutcome>)> done) override;
   void Plan(std::string text, std::string file_name,
             std::function<void(absl::StatusOr<PlanOutcome>)> done) override;
   void Validate(std::string text, std::string file_name,

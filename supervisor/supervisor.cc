@@ -29,6 +29,8 @@ namespace {
 // When everything serves, what only the start needed is not needed any more.
 constexpr absl::Duration kSettleTime = absl::Seconds(1);
 // The first look, when every service has just become ready.
+// A reload is often followed by another.
+constexpr absl::Duration kCollectDelay = absl::Minutes(1);
 constexpr absl::Duration kFirstSample = absl::Seconds(2);
 // How long the state may take to write what is queued at the end.
 constexpr absl::Duration kStateCloseLimit = absl::Seconds(2);
@@ -95,7 +97,9 @@ Supervisor::Supervisor(SupervisorOptions options)
       timers_(loop_),
       clients_(loop_),
       endpoints_timer_(timers_),
-      settle_timer_(timers_) {}
+      settle_timer_(timers_),
+      store_timer_(timers_),
+      rollout_timer_(timers_) {}
 
 Supervisor::~Supervisor() {
   // Who calls from other threads ends first, then who works on other threads.
@@ -122,6 +126,7 @@ int Supervisor::Run() {
 int Supervisor::Start() {
   if (const int code = Connect(); code != 0) return code;
   std::optional<Deployment> deployment = LastDeployment();
+  const bool goes_on = deployment.has_value();
   if (!deployment) {
     LoadResult loaded = LoadDeployment(options_.deployment_file, options_.load_options);
     if (!loaded.deployment) return Complain(ToProblems(loaded.errors));
@@ -131,7 +136,9 @@ int Supervisor::Start() {
   if (const int code = OpenFolders(); code != 0) return code;
   if (const int code = TakeLock(); code != 0) return code;
   if (const int code = OpenState(); code != 0) return code;
-  if (const int code = Deploy(*std::move(deployment)); code != 0) return code;
+  if (const int code = PutInForce({*std::move(deployment), std::move(kept_), goes_on}); code != 0) {
+    return code;
+  }
   meter_ = std::make_unique<MemoryMeter>(
       MemoryMeterParts{loop_, timers_, SystemClock(), [this] { return Processes(); },
                        [this]() -> const std::vector<ListedFile>& { return modules_; },
@@ -257,7 +264,7 @@ int Supervisor::OpenState() {
   return 0;
 }
 
-int Supervisor::Deploy(Deployment deployment) {
+int Supervisor::PutInForce(FirstDeployment first) {
   listeners_ = std::make_unique<ListenerSet>(*keeper_);
   listeners_->Inherit(TakeEntries(inheritance_.held, {"listener/", "activation/"}));
   PoolSettings settings;
@@ -279,6 +286,7 @@ int Supervisor::Deploy(Deployment deployment) {
   deployer_ = std::make_unique<Deployer>(
       DeployerParts{loop_,
                     disk_,
+                    timers_,
                     SystemClock(),
                     *state_,
                     *events_,
@@ -286,8 +294,7 @@ int Supervisor::Deploy(Deployment deployment) {
                     *listeners_,
                     *pool_,
                     {options_.deployment_file, options_.load_options, as_root_}});
-  const std::vector<ConfigProblem> problems =
-      deployer_->Start(std::move(deployment), std::move(kept_));
+  const std::vector<ConfigProblem> problems = deployer_->Start(std::move(first));
   return problems.empty() ? 0 : Complain(problems);
 }
 
@@ -379,6 +386,22 @@ void Supervisor::RefreshModules() {
     for (const auto& [image_name, image] : service.data_images) hashes.push_back(image.hash);
     store_->SetUses(name, std::move(hashes));
   }
+  ListModules();
+  store_timer_.Start(kCollectDelay, [this] { CollectModules(); });
+}
+
+void Supervisor::CollectModules() {
+  deployer_->MaintainStore(
+      /*check=*/false, /*collect=*/true, [this](const absl::StatusOr<StoreOutcome>& outcome) {
+        if (outcome.ok() && !outcome->collection.removed.empty()) {
+          return ListModules();
+        }
+        if (outcome.ok()) return;
+        log_.Warning("module store", {{"text", AsStd(outcome.status().message())}});
+      });
+}
+
+void Supervisor::ListModules() {
   boost::asio::post(disk_, [this] {
     auto listed = store_->List();
     boost::asio::post(loop_, [this, listed = std::move(listed)]() mutable {
@@ -398,6 +421,10 @@ void Supervisor::OnPoolChanged() {
   if (gateway_ == nullptr) return;
   gateway_->Invalidate();
   ReportReadyOnce();
+  // Not now: the pool is in the middle of its turn.
+  if (!rollout_timer_.running()) {
+    rollout_timer_.Start(absl::ZeroDuration(), [this] { deployer_->LookAtRollouts(); });
+  }
 }
 
 std::shared_ptr<const HostSnapshot> Supervisor::BuildSnapshot() {
@@ -451,6 +478,41 @@ void Supervisor::StartService(const Caller& caller, const std::string& name,
                               std::function<void(absl::StatusOr<uint64_t>)> done) {
   deployer_->StartService(caller, name, std::move(done));
   gateway_->Invalidate();
+}
+
+void Supervisor::Deploy(const Caller& caller, DeployRequest request,
+                        std::function<void(absl::StatusOr<DeployOutcome>)> done) {
+  deployer_->Deploy(caller, std::move(request), AfterChange(std::move(done)));
+}
+
+void Supervisor::Rollback(const Caller& caller, RollbackRequest request,
+                          std::function<void(absl::StatusOr<DeployOutcome>)> done) {
+  deployer_->Rollback(caller, std::move(request), AfterChange(std::move(done)));
+}
+
+std::function<void(absl::StatusOr<DeployOutcome>)> Supervisor::AfterChange(
+    std::function<void(absl::StatusOr<DeployOutcome>)> done) {
+  return [this, done = std::move(done)](absl::StatusOr<DeployOutcome> outcome) {
+    gateway_->Invalidate();
+    // Also after a failure: one that came while others were waited for has changed something.
+    if (!outcome.ok() || outcome->changed) RefreshModules();
+    done(std::move(outcome));
+  };
+}
+
+void Supervisor::ReadHistory(const std::string& service, uint32_t limit,
+                             std::function<void(absl::StatusOr<HistoryView>)> done) {
+  deployer_->ReadHistory(service, limit, std::move(done));
+}
+
+void Supervisor::MaintainStore(const Caller& caller, bool check, bool collect,
+                               std::function<void(absl::StatusOr<StoreOutcome>)> done) {
+  if (absl::Status status = deployer_->CheckRevision(caller); !status.ok()) return done(status);
+  deployer_->MaintainStore(check, collect,
+                           [this, done = std::move(done)](absl::StatusOr<StoreOutcome> outcome) {
+                             ListModules();
+                             done(std::move(outcome));
+                           });
 }
 
 void Supervisor::Plan(std::string text, std::string file_name,

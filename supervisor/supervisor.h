@@ -64,14 +64,19 @@ class Supervisor final : public PoolObserver, public HostOperations {
   int OpenFolders();
   int TakeLock();
   int OpenState();
-  int Deploy(Deployment deployment);
+  int PutInForce(FirstDeployment first);
   int OpenEndpoints();
 
   void BeginShutdown();
   void ReloadFromSignal();
   void ReportReadyOnce();
   HostSnapshot Processes();
+  // After a change of the deployment: who uses which module, and what nobody uses any more.
   void RefreshModules();
+  void ListModules();
+  void CollectModules();
+  std::function<void(absl::StatusOr<DeployOutcome>)> AfterChange(
+      std::function<void(absl::StatusOr<DeployOutcome>)> done);
   const Listener* FindListener(const Address& address, const char* name) const;
 
   // PoolObserver
@@ -88,6 +93,14 @@ class Supervisor final : public PoolObserver, public HostOperations {
                    std::function<void(absl::StatusOr<uint64_t>)> done) override;
   void StartService(const Caller& caller, const std::string& name,
                     std::function<void(absl::StatusOr<uint64_t>)> done) override;
+  void Deploy(const Caller& caller, DeployRequest request,
+              std::function<void(absl::StatusOr<DeployOutcome>)> done) override;
+  void Rollback(const Caller& caller, RollbackRequest request,
+                std::function<void(absl::StatusOr<DeployOutcome>)> done) override;
+  void ReadHistory(const std::string& service, uint32_t limit,
+                   std::function<void(absl::StatusOr<HistoryView>)> done) override;
+  void MaintainStore(const Caller& caller, bool check, bool collect,
+                     std::function<void(absl::StatusOr<StoreOutcome>)> done) override;
   void Plan(std::string text, std::string file_name,
             std::function<void(absl::StatusOr<PlanOutcome>)> done) override;
   void Validate(std::string text, std::string file_name,
@@ -127,6 +140,8 @@ class Supervisor final : public PoolObserver, public HostOperations {
   std::unique_ptr<MetricsServer> metrics_;
   Timer endpoints_timer_;
   Timer settle_timer_;
+  Timer store_timer_;
+  Timer rollout_timer_;
   // Since the keeper's start, once every service was ready or failed.
   std::optional<absl::Duration> ready_after_;
   bool ready_reported_ = false;

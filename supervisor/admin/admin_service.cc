@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "supervisor/admin/history_messages.h"
 #include "supervisor/admin/lookup.h"
 #include "supervisor/admin/memory_messages.h"
 #include "supervisor/admin/messages.h"
@@ -21,6 +22,8 @@ namespace cohost::supervisor {
 namespace {
 
 constexpr size_t kLongestRequestId = 64;
+constexpr uint32_t kUsualHistory = 20;
+constexpr uint32_t kMostHistory = 1000;
 
 grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const absl::Status& status) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -279,6 +282,80 @@ AdminService::Unary* AdminService::Reload(Context* context, const admin::v1::Rel
       done(absl::OkStatus(), &message);
     });
   });
+}
+
+AdminService::Unary* AdminService::Deploy(Context* context, const admin::v1::DeployRequest* request,
+                                          admin::v1::DeployResponse* response) {
+  const absl::StatusOr<DeployRequest> asked = ToDeployRequest(*request);
+  absl::Status problem = asked.status();
+  if (problem.ok()) problem = CheckService(*host_.snapshot(), request->service());
+  return Mutate(context, *request, response, std::move(problem),
+                [this, asked](Caller caller, Done done) {
+                  host_.Deploy(std::move(caller), *asked,
+                               [done](const absl::StatusOr<DeployOutcome>& outcome) {
+                                 if (!outcome.ok()) return done(outcome.status(), nullptr);
+                                 const admin::v1::DeployResponse message = DeployMessage(*outcome);
+                                 done(absl::OkStatus(), &message);
+                               });
+                });
+}
+
+AdminService::Unary* AdminService::Rollback(Context* context,
+                                            const admin::v1::RollbackRequest* request,
+                                            admin::v1::DeployResponse* response) {
+  absl::Status problem;
+  if (!request->service().empty()) {
+    problem = CheckService(*host_.snapshot(), request->service());
+  } else if (request->revision() == 0) {
+    problem = absl::InvalidArgumentError("of the whole deployment, the revision must be named");
+  }
+  RollbackRequest asked{request->service(), request->revision(), request->wait()};
+  return Mutate(
+      context, *request, response, std::move(problem), [this, asked](Caller caller, Done done) {
+        host_.Rollback(std::move(caller), asked,
+                       [done](const absl::StatusOr<DeployOutcome>& outcome) {
+                         if (!outcome.ok()) return done(outcome.status(), nullptr);
+                         const admin::v1::DeployResponse message = DeployMessage(*outcome);
+                         done(absl::OkStatus(), &message);
+                       });
+      });
+}
+
+AdminService::Unary* AdminService::ListHistory(Context* context,
+                                               const admin::v1::ListHistoryRequest* request,
+                                               admin::v1::ListHistoryResponse* response) {
+  if (request->limit() > kMostHistory) {
+    return Finish(context, absl::InvalidArgumentError(absl::StrCat("limit is ", request->limit(),
+                                                                   "; at most ", kMostHistory)));
+  }
+  auto* call = new PendingCall;
+  host_.ReadHistory(request->service(), request->limit() == 0 ? kUsualHistory : request->limit(),
+                    [ticket = call->ticket(), response](const absl::StatusOr<HistoryView>& view) {
+                      ticket->Finish([&] {
+                        if (view.ok()) *response = HistoryMessage(*view);
+                        return GrpcStatus(view.status());
+                      });
+                    });
+  return call;
+}
+
+AdminService::Unary* AdminService::MaintainModules(Context* context,
+                                                   const admin::v1::MaintainModulesRequest* request,
+                                                   admin::v1::MaintainModulesResponse* response) {
+  absl::Status problem;
+  if (!request->check() && !request->collect()) {
+    problem = absl::InvalidArgumentError("nothing to do: ask for check, collect or both");
+  }
+  return Mutate(
+      context, *request, response, std::move(problem),
+      [this, check = request->check(), collect = request->collect()](Caller caller, Done done) {
+        host_.MaintainStore(
+            std::move(caller), check, collect, [done](const absl::StatusOr<StoreOutcome>& outcome) {
+              if (!outcome.ok()) return done(outcome.status(), nullptr);
+              const admin::v1::MaintainModulesResponse message = MaintainModulesMessage(*outcome);
+              done(absl::OkStatus(), &message);
+            });
+      });
 }
 
 AdminService::Unary* AdminService::Recycle(Context* context,

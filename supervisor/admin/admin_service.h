@@ -40,6 +40,12 @@ class AdminService final : public admin::v1::Admin::CallbackService {
   Unary* Validate(Context*, const admin::v1::ValidateRequest*,
                   admin::v1::ValidateResponse*) override;
   Unary* Reload(Context*, const admin::v1::ReloadRequest*, admin::v1::ReloadResponse*) override;
+  Unary* Deploy(Context*, const admin::v1::DeployRequest*, admin::v1::DeployResponse*) override;
+  Unary* Rollback(Context*, const admin::v1::RollbackRequest*, admin::v1::DeployResponse*) override;
+  Unary* ListHistory(Context*, const admin::v1::ListHistoryRequest*,
+                     admin::v1::ListHistoryResponse*) override;
+  Unary* MaintainModules(Context*, const admin::v1::MaintainModulesRequest*,
+                         admin::v1::MaintainModulesResponse*) override;
   Unary* Recycle(Context*, const admin::v1::RecycleRequest*, admin::v1::RecycleResponse*) override;
   Unary* StopService(Context*, const admin::v1::StopServiceRequest*,
                      admin::v1::StopServiceResponse*) override;

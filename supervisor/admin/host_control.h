@@ -14,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "supervisor/host_event.h"
+#include "supervisor/modules/module_store.h"
 #include "supervisor/snapshot.h"
+#include "supervisor/state/saved_state.h"
 
 namespace cohost::supervisor {
 
@@ -37,6 +39,47 @@ struct ReloadOutcome {
   uint64_t revision = 0;
   std::vector<std::string> added, removed, changed, moved;
   std::vector<ConfigProblem> problems;  // not empty: nothing changed
+};
+
+// A module of one service, from a file.
+struct DeployRequest {
+  std::string service;
+  std::string path;  // absolute; empty: the files that the service has
+  bool wait = false;
+  absl::Duration canary_time;  // how long the canary must stay ready
+};
+
+// Back to an earlier revision, of one service or of the whole deployment.
+struct RollbackRequest {
+  std::string service;    // empty: the deployment
+  uint64_t revision = 0;  // 0: of a service the one before; needed for a deployment
+  bool wait = false;
+};
+
+struct DeployOutcome {
+  uint64_t revision = 0;
+  // False: what was asked for was in force already, and nothing was done.
+  bool changed = false;
+  std::string service;
+  std::string module_before, module_after;  // SHA-256
+  uint64_t restored = 0;                    // of a rollback: the revision it went back to
+  std::vector<std::string> serving;         // slots in which the new version serves, "steady-1/0"
+  std::vector<std::string> remarks;         // warnings of the module, and what to do next
+  std::vector<ConfigProblem> problems;      // not empty: nothing changed
+};
+
+struct HistoryView {
+  std::vector<StateRevision> revisions;  // of the deployment, the newest first, without texts
+  std::vector<ServiceChange> changes;    // of one service, the newest first
+  uint64_t current = 0;                  // the revision in force
+  // Since when the service does not run as the deployment file says.
+  std::optional<uint64_t> held_since;
+};
+
+// What looking after the module store found and did.
+struct StoreOutcome {
+  StoreCheck check;
+  StoreCollection collection;
 };
 
 struct RecycleOutcome {
@@ -82,6 +125,21 @@ class HostControl {
                            std::function<void(absl::StatusOr<uint64_t>)> done) = 0;
   virtual void StartService(Caller caller, std::string name,
                             std::function<void(absl::StatusOr<uint64_t>)> done) = 0;
+
+  // Tries the service's new files in one worker, then gives them to all. FAILED_PRECONDITION when
+  // the canary does not become ready (nothing has changed then); ABORTED when `wait` is asked for
+  // and some other worker does not follow.
+  virtual void Deploy(Caller caller, DeployRequest request,
+                      std::function<void(absl::StatusOr<DeployOutcome>)> done) = 0;
+  virtual void Rollback(Caller caller, RollbackRequest request,
+                        std::function<void(absl::StatusOr<DeployOutcome>)> done) = 0;
+  // Of a service, or of the deployment when the name is empty; at most `limit` entries.
+  virtual void ReadHistory(std::string service, uint32_t limit,
+                           std::function<void(absl::StatusOr<HistoryView>)> done) = 0;
+  // Reads every file of the module store when `check`, removes those that nobody needs when
+  // `collect`.
+  virtual void MaintainStore(Caller caller, bool check, bool collect,
+                             std::function<void(absl::StatusOr<StoreOutcome>)> done) = 0;
 
   // Empty text: the file on disk. Bounded CPU; runs off the loop.
   virtual void Plan(std::string text, std::string file_name,

@@ -20,6 +20,7 @@
 #include "supervisor/ctl/admin_client.h"
 #include "supervisor/ctl/completion.h"
 #include "supervisor/ctl/file_validation.h"
+#include "supervisor/ctl/history_views.h"
 #include "supervisor/ctl/json_text.h"
 #include "supervisor/ctl/memory_views.h"
 #include "supervisor/ctl/signing_commands.h"
@@ -58,6 +59,11 @@ class Command {
   int Validate();
   int ShowValidation(const v1::ValidateResponse& response);
   int Reload();
+  int Deploy();
+  int Rollback();
+  int ShowDeploy(const grpc::Status& call, const v1::DeployResponse& response);
+  int History();
+  int Fsck();
   int Recycle();
   int StopOrStart();
   int Events();
@@ -241,6 +247,67 @@ int Command::Reload() {
   return Show(response, ReloadView);
 }
 
+int Command::Deploy() {
+  v1::DeployRequest request;
+  request.set_request_id(RequestId());
+  request.set_service(invocation_.name);
+  request.set_path(invocation_.path);
+  request.set_wait(invocation_.wait);
+  const int64_t nanoseconds = absl::ToInt64Nanoseconds(invocation_.canary_time);
+  request.mutable_canary_time()->set_seconds(nanoseconds / 1'000'000'000);
+  request.mutable_canary_time()->set_nanos(static_cast<int32_t>(nanoseconds % 1'000'000'000));
+  v1::DeployResponse response;
+  const grpc::Status call =
+      Call(&Stub::Deploy, request, &response, kLongTimeout + invocation_.canary_time);
+  return ShowDeploy(call, response);
+}
+
+int Command::Rollback() {
+  v1::RollbackRequest request;
+  request.set_request_id(RequestId());
+  request.set_service(invocation_.name);
+  request.set_revision(invocation_.revision);
+  request.set_wait(invocation_.wait);
+  v1::DeployResponse response;
+  const grpc::Status call = Call(&Stub::Rollback, request, &response, kLongTimeout);
+  return ShowDeploy(call, response);
+}
+
+int Command::ShowDeploy(const grpc::Status& call, const v1::DeployResponse& response) {
+  if (!call.ok()) return Fail(call);
+  if (!response.problems().empty()) return ShowProblems(response, "nothing was changed");
+  return Show(response, DeployView);
+}
+
+int Command::History() {
+  v1::ListHistoryRequest request;
+  request.set_service(invocation_.name);
+  request.set_limit(invocation_.last);
+  v1::ListHistoryResponse response;
+  const grpc::Status call = Call(&Stub::ListHistory, request, &response);
+  if (!call.ok()) return Fail(call);
+  return Show(response, [&](const v1::ListHistoryResponse& history) {
+    return HistoryView(history, invocation_.name, look_);
+  });
+}
+
+int Command::Fsck() {
+  v1::MaintainModulesRequest request;
+  request.set_request_id(RequestId());
+  request.set_check(true);
+  request.set_collect(invocation_.collect);
+  v1::MaintainModulesResponse response;
+  const grpc::Status call = Call(&Stub::MaintainModules, request, &response, kLongTimeout);
+  if (!call.ok()) return Fail(call);
+  Show(response, [&](const v1::MaintainModulesResponse& r) {
+    return MaintainModulesView(r, /*check=*/true, invocation_.collect);
+  });
+  if (response.damaged().empty()) return 0;
+  return Fail({ExitCode::kNoHost,
+               "damaged files were set aside; `cohostctl reload` brings them anew from their "
+               "sources"});
+}
+
 int Command::Recycle() {
   v1::RecycleRequest request;
   request.set_request_id(RequestId());
@@ -373,6 +440,8 @@ int Command::Run() {
       {"plan", &Command::Plan},        {"validate", &Command::Validate},
       {"reload", &Command::Reload},    {"recycle", &Command::Recycle},
       {"stop", &Command::StopOrStart}, {"start", &Command::StopOrStart},
+      {"deploy", &Command::Deploy},    {"rollback", &Command::Rollback},
+      {"history", &Command::History},  {"fsck", &Command::Fsck},
       {"events", &Command::Events},    {"logs", &Command::Logs},
       {"version", &Command::Version},
   };

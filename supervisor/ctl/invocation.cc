@@ -2,6 +2,7 @@
 #include "supervisor/ctl/invocation.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -19,7 +20,20 @@ namespace {
 
 constexpr const char* kDefaultSocket = "/run/cohost/admin.sock";
 
-enum class Takes { kNothing, kOptionalName, kName, kMemory, kEvents, kLogs, kShell, kKeyAndFiles };
+enum class Takes {
+  kNothing,
+  kOptionalName,
+  kName,
+  kMemory,
+  kDeploy,
+  kHistory,
+  kRollback,
+  kStore,
+  kEvents,
+  kLogs,
+  kShell,
+  kKeyAndFiles
+};
 
 struct Command {
   const char* name;
@@ -54,6 +68,19 @@ constexpr Command kCommands[] = {
     {"reload", Takes::kNothing, "",
      "Read the deployment file again and apply it; with an error in it nothing changes", "",
      "cohostctl validate && cohostctl reload"},
+    {"deploy", Takes::kDeploy, "SERVICE",
+     "Give a service its files as they are now, or another module, tried in one worker first",
+     "a service", "cohostctl deploy catalog --wait\n  cohostctl deploy catalog build/catalog.so"},
+    {"history", Takes::kHistory, "SERVICE",
+     "Who changed what and when, of the deployment or of one service", "a service",
+     "cohostctl history\n  cohostctl history catalog"},
+    {"rollback", Takes::kRollback, "SERVICE",
+     "Go back to an earlier version of a service, or with --to of the whole deployment",
+     "a service",
+     "cohostctl rollback catalog --wait\n  cohostctl rollback catalog --to 12\n"
+     "  cohostctl rollback --to 12"},
+    {"fsck", Takes::kStore, "", "Check every file of the module store", "",
+     "cohostctl fsck\n  cohostctl fsck --collect"},
     {"recycle", Takes::kName, "GROUP[/SLOT]", "Replace workers without losing a request",
      "a group, or one slot of it", "cohostctl recycle steady-1\n  cohostctl recycle steady-1/0"},
     {"stop", Takes::kName, "NAME", "Stop a service until it is started again, also over restarts",
@@ -102,6 +129,13 @@ std::string SplitTarget(Invocation& invocation) {
   return "";
 }
 
+// What the parser fills: the invocation, and texts that become durations.
+struct Options {
+  Invocation invocation;
+  std::string timeout;
+  std::string canary_time;
+};
+
 // CLI11 takes no brackets in a name; what the argument looks like is then its text.
 void AddName(const Command& command, CLI::App& app, Invocation& invocation) {
   const std::string shape = command.argument;
@@ -109,7 +143,10 @@ void AddName(const Command& command, CLI::App& app, Invocation& invocation) {
   CLI::Option* name =
       app.add_option(is_plain ? shape : "TARGET", invocation.name, command.argument_about)
           ->option_text(is_plain ? " " : shape);
-  if (command.takes != Takes::kOptionalName) name->required();
+  if (command.takes != Takes::kOptionalName && command.takes != Takes::kHistory &&
+      command.takes != Takes::kRollback) {
+    name->required();
+  }
   if (command.takes == Takes::kShell) name->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
@@ -123,12 +160,41 @@ void AddKeyAndFiles(const Command& command, CLI::App& app, Invocation& invocatio
       ->required();
 }
 
-void AddArguments(const Command& command, CLI::App& app, Invocation& invocation) {
+void AddVersionOptions(const Command& command, CLI::App& app, Options& options) {
+  Invocation& invocation = options.invocation;
+  if (command.takes == Takes::kDeploy) {
+    app.add_option("PATH", invocation.path, "a module instead of the one that the deployment names")
+        ->option_text(" ");
+    app.add_option("--canary-time", options.canary_time,
+                   "how long the first worker must stay ready before the others get it (0s)")
+        ->option_text("DURATION");
+  }
+  if (command.takes == Takes::kRollback) {
+    app.add_option("--to", invocation.revision, "as it was in this revision of `cohostctl history`")
+        ->option_text("REVISION")
+        ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}));
+  }
+  if (command.takes == Takes::kDeploy || command.takes == Takes::kRollback) {
+    app.add_flag("--wait", invocation.wait, "until it serves in every worker that has the service");
+  }
+  if (command.takes == Takes::kHistory) {
+    app.add_option("--last", invocation.last, "the newest N (20)")
+        ->option_text("N")
+        ->check(CLI::Range(1, 1000));
+  }
+  if (command.takes == Takes::kStore) {
+    app.add_flag("--collect", invocation.collect, "remove files that nobody needs, too");
+  }
+}
+
+void AddArguments(const Command& command, CLI::App& app, Options& options) {
+  Invocation& invocation = options.invocation;
   if (command.takes == Takes::kKeyAndFiles) {
     AddKeyAndFiles(command, app, invocation);
   } else if (*command.argument != '\0') {
     AddName(command, app, invocation);
   }
+  AddVersionOptions(command, app, options);
   if (command.takes == Takes::kEvents || command.takes == Takes::kLogs) {
     app.add_option("--last", invocation.last, "begin with the last N of the past (at most 10000)")
         ->option_text("N")
@@ -185,19 +251,21 @@ std::string UnknownCommand(const std::vector<std::string>& words) {
   return names.empty() ? "" : UnknownCommand(names, words[1], words[0] + " ");
 }
 
-void AddSubcommands(const std::string& command, CLI::App& app, Invocation& invocation) {
+void AddSubcommands(const std::string& command, CLI::App& app, Options& options) {
+  Invocation& invocation = options.invocation;
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.require_subcommand(0, 1);
   for (const Command& nested : kModulesCommands) {
     CLI::App* sub = app.add_subcommand(nested.name, nested.about);
-    AddArguments(nested, *sub, invocation);
+    AddArguments(nested, *sub, options);
     sub->callback([&invocation, name = absl::StrCat(command, " ", nested.name)] {
       invocation.command = name;
     });
   }
 }
 
-std::unique_ptr<CLI::App> MakeApp(Invocation& invocation, std::string& timeout) {
+std::unique_ptr<CLI::App> MakeApp(Options& options) {
+  Invocation& invocation = options.invocation;
   auto app = std::make_unique<CLI::App>(
       "Looks at a running Cohost host and steers it, over its admin socket.", "cohostctl");
   app->get_formatter()->label("SUBCOMMAND", "COMMAND");
@@ -211,19 +279,20 @@ std::unique_ptr<CLI::App> MakeApp(Invocation& invocation, std::string& timeout) 
       ->option_text("table|json")
       ->transform(CLI::CheckedTransformer(std::map<std::string, OutputFormat>{
           {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}}));
-  app->add_option("--timeout", timeout, "how long the host may take (10s; recycle, reload 5m)")
+  app->add_option("--timeout", options.timeout,
+                  "how long the host may take (10s; 5m for what waits for workers)")
       ->option_text("DURATION");
   app->footer(
       "Exit status: 0 done, 1 the call is wrong, 2 the host was not reached.\n"
       "Examples:\n  cohostctl status\n  cohostctl COMMAND --help");
   for (const Command& command : kCommands) {
     CLI::App* sub = app->add_subcommand(command.name, command.about);
-    AddArguments(command, *sub, invocation);
+    AddArguments(command, *sub, options);
     // A subcommand's callback has run before.
     sub->callback([&invocation, name = command.name] {
       if (invocation.command.empty()) invocation.command = name;
     });
-    if (!SubcommandNames(command.name).empty()) AddSubcommands(command.name, *sub, invocation);
+    if (!SubcommandNames(command.name).empty()) AddSubcommands(command.name, *sub, options);
   }
   return app;
 }
@@ -249,9 +318,8 @@ std::vector<std::string> SubcommandNames(std::string_view command) {
 Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* socket_variable) {
   const std::vector<std::string> words = Words(arguments);
   if (const std::string unknown = UnknownCommand(words); !unknown.empty()) return Wrong(unknown);
-  Invocation invocation;
-  std::string timeout;
-  const auto app = MakeApp(invocation, timeout);
+  Options options;
+  const auto app = MakeApp(options);
   try {
     // CLI11 takes them from the back.
     app->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -272,11 +340,26 @@ Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* s
     }
     return Wrong(absl::StrCat(error.what(), "; see `cohostctl ", command, "--help`"));
   }
-  if (!timeout.empty()) {
-    const auto parsed = ParseDuration(timeout);
+  Invocation& invocation = options.invocation;
+  if (!options.timeout.empty()) {
+    const auto parsed = ParseDuration(options.timeout);
     if (!parsed.ok()) return Wrong(absl::StrCat("--timeout: ", parsed.status().message()));
     if (*parsed <= absl::ZeroDuration()) return Wrong("--timeout: must be more than 0");
     invocation.timeout = *parsed;
+  }
+  if (!options.canary_time.empty()) {
+    const auto parsed = ParseDuration(options.canary_time);
+    if (!parsed.ok()) return Wrong(absl::StrCat("--canary-time: ", parsed.status().message()));
+    invocation.canary_time = *parsed;
+  }
+  if (!invocation.path.empty()) {
+    // The host's working directory is another.
+    invocation.path = std::filesystem::absolute(invocation.path).lexically_normal().string();
+  }
+  if (invocation.command == "rollback" && invocation.name.empty() && invocation.revision == 0) {
+    return Wrong(
+        "rollback of the whole deployment needs --to REVISION; `cohostctl history` shows "
+        "them");
   }
   if (invocation.command == "recycle" || invocation.command == "logs") {
     if (const std::string wrong = SplitTarget(invocation); !wrong.empty()) return Wrong(wrong);

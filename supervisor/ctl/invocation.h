@@ -26,6 +26,11 @@ struct Invocation {
   std::optional<uint32_t> slot;
   uint32_t last = 0;
   bool follow = false;
+  std::string path;  // of deploy, absolute; empty: none
+  bool wait = false;
+  absl::Duration canary_time;
+  uint64_t revision = 0;  // to which a rollback goes; 0: the one before
+  bool collect = false;
   bool modules = false;
   // Of `modules sign` and `modules verify`.
   std::string key;

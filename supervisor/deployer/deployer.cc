@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/deployer/deployer.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,20 +10,23 @@
 #include "base/strings.h"
 #include "boost/asio/post.hpp"
 #include "supervisor/config/deployment_loader.h"
-#include "supervisor/config/deployment_writer.h"
-#include "supervisor/deployer/descriptor_need.h"
+#include "supervisor/deployer/deployment_change.h"
 #include "supervisor/deployer/pool_targets.h"
 #include "supervisor/deployer/signature_requirement.h"
 
 namespace cohost::supervisor {
 namespace {
 
-// Reloads that may wait for the one that runs.
-constexpr size_t kMostWaitingReloads = 16;
+// Changes that may wait for the one that runs.
+constexpr size_t kMostWaiting = 16;
+// A replacement has the group's start_timeout; this is for what is around it.
+constexpr absl::Duration kReplacementReserve = absl::Seconds(15);
+// Another process (a supervisor that is being replaced) may have published a file just now.
+constexpr absl::Duration kLeastAge = absl::Minutes(10);
+// Of a hash, for people.
+constexpr size_t kShortHash = 12;
 
-ConfigProblem HostProblem(const DeployerSettings& settings, const absl::Status& status) {
-  return {settings.deployment_file, 0, 0, "", std::string(status.message())};
-}
+std::string Short(const std::string& hash) { return hash.substr(0, kShortHash); }
 
 // A deployment of plain values does not know its lines any more; its file is known.
 void NameFile(const DeployerSettings& settings, std::vector<ConfigProblem>& problems) {
@@ -30,294 +35,647 @@ void NameFile(const DeployerSettings& settings, std::vector<ConfigProblem>& prob
   }
 }
 
-LoadResult ReadDeployment(const DeployerSettings& settings, const std::string& text,
-                          const std::string& file_name) {
-  if (text.empty()) return LoadDeployment(settings.deployment_file, settings.load_options);
-  return ParseDeployment(text, file_name.empty() ? settings.deployment_file : file_name,
-                         settings.load_options);
-}
-
 // Any thread: of `parts` only what is thread-safe or never changes.
-Preparation Prepare(const DeployerParts& parts, Deployment deployment) {
+Preparation Prepare(const DeployerParts& parts, Deployment deployment, const HeldServices& held) {
   Preparation preparation =
-      PrepareDeployment(std::move(deployment), parts.store, parts.settings.as_root);
+      PrepareDeployment(std::move(deployment), parts.store, parts.settings.as_root, held);
   NameFile(parts.settings, preparation.problems);
   return preparation;
 }
 
-// With what operators have stopped, since that can be started at any time.
-absl::Status CheckDescriptors(const PreparedDeployment& prepared, const Placement& placement) {
-  size_t workers = 0;
-  for (const PlacedGroup& group : placement.groups) workers += PolicyOf(prepared, group).workers;
-  return CheckDescriptorLimit(WantedListeners(prepared, placement, {}).size(), workers,
-                              DescriptorLimit());
-}
-
-// Names in the new and not in the old deployment, and the other way round; of those in both, the
-// ones whose workers have to be told. Nothing for the first deployment of a supervisor.
-void Compare(const PreparedDeployment* before, const PreparedDeployment& after,
-             ReloadOutcome& outcome) {
-  for (const auto& [name, service] : after.services) {
-    const auto old = before == nullptr ? after.services.end() : before->services.find(name);
-    if (before == nullptr) continue;
-    if (old == before->services.end()) {
-      outcome.added.push_back(name);
-    } else if (!(old->second.service == service.service) ||
-               old->second.revision != service.revision) {
-      outcome.changed.push_back(name);
-    }
-  }
-  if (before == nullptr) return;
-  for (const auto& [name, service] : before->services) {
-    if (!after.services.contains(name)) outcome.removed.push_back(name);
-  }
-}
-
-// But for the keys, which are replaced while the host runs.
+// Trusted keys may change at any time, the rest of host: only between two runs.
 bool IsSameHost(Host a, const Host& b) {
   a.signing_keys = b.signing_keys;
   return a == b;
 }
 
+// Of one service: what a change of it alone has to be asked.
+Placement PlacementOf(const std::string& service, const Placement& placement) {
+  Placement only;
+  for (const PlacedGroup& group : placement.groups) {
+    for (const PlacedService& placed : group.services) {
+      if (placed.name != service) continue;
+      only.groups.push_back(group);
+      only.groups.back().services = {placed};
+    }
+  }
+  return only;
+}
+
+std::optional<Deployment> ParseKept(const StateRevision& revision) {
+  LoadOptions options;
+  options.formatted = true;
+  return ParseDeployment(revision.deployment, absl::StrCat("revision ", revision.revision), options)
+      .deployment;
+}
+
+const Service* FindService(const Deployment& deployment, const std::string& name) {
+  for (const Service& service : deployment.services) {
+    if (service.name == name) return &service;
+  }
+  return nullptr;
+}
+
+std::string FirstProblem(const std::vector<ConfigProblem>& problems) {
+  const ConfigProblem& first = problems.front();
+  return absl::StrCat(problems.size(),
+                      problems.size() == 1 ? " problem: " : " problems, the first: ",
+                      Render({first.file, static_cast<int>(first.line),
+                              static_cast<int>(first.column), first.key_path, first.message}));
+}
+
 }  // namespace
 
-std::vector<ConfigProblem> Deployer::Start(Deployment deployment, StateSnapshot snapshot) {
-  Preparation preparation = Prepare(parts_, std::move(deployment));
-  if (preparation.prepared == nullptr) return preparation.problems;
+Deployer::Deployer(const DeployerParts& parts)
+    : parts_(parts),
+      in_force_({parts.loop, parts.clock, parts.state, parts.events, parts.listeners, parts.pool}) {
+}
 
-  placement_.record = std::move(snapshot.placement);
-  ids_ = std::move(snapshot.service_ids);
-  for (const auto& [name, stop] : snapshot.operator_stops) stopped_.insert(name);
-  if (snapshot.revision) {
-    revision_ = snapshot.revision->revision;
-    text_ = std::move(snapshot.revision->deployment);
+Deployer::~Deployer() = default;
+
+// What the state knows of services that do not run as their file says, or, when the supervisor goes
+// on after another, of all.
+HeldServices Deployer::HeldFrom(const StateSnapshot& snapshot, bool goes_on) {
+  HeldServices held;
+  held.goes_on = goes_on;
+  if (!snapshot.revision) return held;
+  const std::optional<Deployment> last = ParseKept(*snapshot.revision);
+  if (!last) return held;
+  for (const Service& service : last->services) {
+    const auto change = snapshot.services.find(service.name);
+    const auto pin = snapshot.pins.find(service.name);
+    if (change == snapshot.services.end() || (!goes_on && pin == snapshot.pins.end())) continue;
+    HeldService& entry = held.services[service.name];
+    entry = {service, change->second.files, std::nullopt};
+    if (!goes_on) entry.replaced = pin->second.replaced;
   }
+  return held;
+}
 
-  ReloadOutcome outcome;
-  std::vector<ConfigProblem> problems = Commit(std::move(preparation.prepared), &outcome);
-  if (problems.empty()) Save(nullptr);
-  return problems;
+HeldServices Deployer::Held() const {
+  HeldServices held;
+  for (const auto& [name, pin] : in_force_.pins()) {
+    const PreparedService& service = prepared().services.at(name);
+    held.services[name] = {service.service, HashesOf(service), pin.replaced};
+  }
+  return held;
+}
+
+std::vector<ConfigProblem> Deployer::Start(FirstDeployment first) {
+  Preparation preparation =
+      Prepare(parts_, std::move(first.deployment), HeldFrom(first.snapshot, first.goes_on));
+  if (preparation.prepared == nullptr) return preparation.problems;
+  ChangeReason reason;
+  reason.action = ChangeAction::kStart;
+  reason.checks_signatures = !first.goes_on;
+  reason.pins = first.snapshot.pins;
+  if (first.goes_on) {
+    for (const auto& [name, pin] : reason.pins) {
+      if (preparation.prepared->services.contains(name)) preparation.prepared->held.insert(name);
+    }
+  }
+  in_force_.Restore(std::move(first.snapshot));
+  auto outcome = in_force_.Commit(std::move(preparation.prepared), std::move(reason));
+  if (!outcome.ok()) return {HostProblem(parts_.settings, outcome.status())};
+  NameFile(parts_.settings, outcome->problems);
+  return std::move(outcome->problems);
 }
 
 absl::Status Deployer::CheckRevision(const Caller& caller) const {
-  if (caller.if_revision == 0 || caller.if_revision == revision_) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("the host is at revision ", revision_,
+  if (caller.if_revision == 0 || caller.if_revision == revision()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the host is at revision ", revision(),
                                                     ", not at ", caller.if_revision,
                                                     ": look again before you change it"));
 }
 
-absl::Status Deployer::Enforce(const PreparedDeployment& prepared, const Placement& placement) {
-  COHOST_RETURN_IF_ERROR(CheckDescriptors(prepared, placement));
-  COHOST_RETURN_IF_ERROR(MakeDataFolders(prepared, placement));
-  return Apply(prepared, placement, stopped_);
-}
-
-std::vector<ConfigProblem> Deployer::Commit(std::unique_ptr<PreparedDeployment> prepared,
-                                            ReloadOutcome* outcome) {
-  absl::StatusOr<Placement> placement =
-      Place(MakePlacementInput(prepared->deployment, placement_.record));
-  if (!placement.ok()) return {HostProblem(parts_.settings, placement.status())};
-  std::vector<ConfigProblem> unsigned_files = CheckSignatures(*prepared, *placement);
-  NameFile(parts_.settings, unsigned_files);
-  if (!unsigned_files.empty()) return unsigned_files;
-  if (absl::Status enforced = Enforce(*prepared, *placement); !enforced.ok()) {
-    return {HostProblem(parts_.settings, enforced)};
+void Deployer::Begin(Operation operation) {
+  if (operations_.size() >= kMostWaiting) {
+    return operation.refuse(absl::ResourceExhaustedError("too many changes wait already"));
   }
-  Compare(prepared_.get(), *prepared, *outcome);
-  outcome->moved = placement->moved;
-  std::string text = FormatDeployment(prepared->deployment);
-  if (text != text_ || !outcome->changed.empty()) ++revision_;
-  text_ = std::move(text);
-  outcome->revision = revision_;
-  prepared_ = std::move(prepared);
-  placement_ = *std::move(placement);
-  return {};
+  operations_.push_back(std::move(operation));
+  RunNext();
 }
 
-absl::Status Deployer::Apply(const PreparedDeployment& prepared, const Placement& placement,
-                             const std::set<std::string>& stopped) {
-  COHOST_ASSIGN_OR_RETURN(ListenerSet::Change change,
-                          parts_.listeners.Prepare(WantedListeners(prepared, placement, stopped)));
-  // From here on nothing fails. The pool duplicates what it needs before closed listeners go.
-  const ListenerSet::Outcome listened = parts_.listeners.Commit(std::move(change));
-  parts_.pool.Apply(MakePoolTarget(prepared, placement, stopped, parts_.listeners, ids_));
-  const auto tell = [&](std::string_view kind, const std::string& text) {
-    HostEvent event;
-    event.kind = kind;
-    event.message = text;
-    parts_.events.Record(std::move(event));
-  };
-  for (const std::string& key : listened.opened) tell("listener_opened", key);
-  for (const std::string& key : listened.closed) tell("listener_closed", key);
-  for (const std::string& remark : listened.remarks) tell("listener_remark", remark);
-  return absl::OkStatus();
-}
-
-void Deployer::Reload(const Caller& caller, ReloadDone done) {
-  if (reloads_.size() >= kMostWaitingReloads) {
-    done(absl::ResourceExhaustedError("too many reloads wait already"));
-    return;
+void Deployer::RunNext() {
+  if (running_ || operations_.empty()) return;
+  const Operation operation = std::move(operations_.front());
+  operations_.pop_front();
+  if (absl::Status status = CheckRevision(operation.caller); !status.ok()) {
+    operation.refuse(status);
+    return RunNext();
   }
-  reloads_.emplace_back(caller, std::move(done));
-  RunNextReload();
+  running_ = true;
+  operation.run();
 }
 
-void Deployer::RunNextReload() {
-  if (reloading_ || reloads_.empty()) return;
-  const auto [caller, done] = std::move(reloads_.front());
-  reloads_.pop_front();
-  if (absl::Status status = CheckRevision(caller); !status.ok()) {
-    done(status);
-    RunNextReload();
-    return;
-  }
-  reloading_ = true;
-  boost::asio::post(parts_.disk, [this, caller = caller, done = done] {
-    auto preparation = std::make_shared<Preparation>();
-    LoadResult loaded = ReadDeployment(parts_.settings, "", "");
-    if (loaded.deployment) {
-      *preparation = Prepare(parts_, *std::move(loaded.deployment));
-    } else {
-      preparation->problems = ToProblems(loaded.errors);
-    }
-    boost::asio::post(parts_.loop, [this, caller, done, preparation] {
-      FinishReload(caller, std::move(*preparation), done);
-      reloading_ = false;
-      RunNextReload();
-    });
+void Deployer::EndOperation() {
+  running_ = false;
+  RunNext();
+}
+
+template <typename Result>
+void Deployer::OnDisk(std::function<Result()> work, std::function<void(Result)> then) {
+  boost::asio::post(parts_.disk, [this, work = std::move(work), then = std::move(then)] {
+    auto result = std::make_shared<Result>(work());
+    boost::asio::post(parts_.loop, [then, result] { then(std::move(*result)); });
   });
 }
 
-void Deployer::FinishReload(const Caller& caller, Preparation preparation, const ReloadDone& done) {
+void Deployer::Reload(const Caller& caller, Done<ReloadOutcome> done) {
+  const auto run = [this, caller, done] {
+    OnDisk<Preparation>(
+        [this, held = Held()] {
+          LoadResult loaded = ReadDeployment(parts_.settings, "", "");
+          if (loaded.deployment) return Prepare(parts_, *std::move(loaded.deployment), held);
+          Preparation preparation;
+          preparation.problems = ToProblems(loaded.errors);
+          return preparation;
+        },
+        [this, caller, done](Preparation preparation) {
+          FinishReload(caller, std::move(preparation), done);
+          EndOperation();
+        });
+  };
+  Begin({caller, run, done});
+}
+
+void Deployer::FinishReload(const Caller& caller, Preparation preparation,
+                            const Done<ReloadOutcome>& done) {
   ReloadOutcome outcome;
-  outcome.revision = revision_;
+  outcome.revision = revision();
   outcome.problems = std::move(preparation.problems);
   if (preparation.prepared != nullptr) {
-    if (!IsSameHost(preparation.prepared->deployment.host, prepared_->deployment.host)) {
+    if (!IsSameHost(preparation.prepared->deployment.host, prepared().deployment.host)) {
       outcome.problems.push_back(
           HostProblem(parts_.settings,
                       absl::FailedPreconditionError(
                           "host: runtime_dir, state_dir, admin and metrics cannot change while "
                           "the host runs; restart it for that")));
     } else {
-      outcome.problems = Commit(std::move(preparation.prepared), &outcome);
+      auto committed = in_force_.Commit(std::move(preparation.prepared),
+                                        {ChangeAction::kReload, caller.uid, in_force_.pins()});
+      if (committed.ok()) {
+        outcome = *std::move(committed);
+        NameFile(parts_.settings, outcome.problems);
+      } else {
+        outcome.problems.push_back(HostProblem(parts_.settings, committed.status()));
+      }
     }
   }
-  HostEvent event;
-  event.uid = caller.uid;
   if (outcome.problems.empty()) {
-    Save(&caller);
-    event.kind = "deployment_applied";
-    event.message = absl::StrCat("revision ", revision_, ": ", outcome.added.size(), " added, ",
-                                 outcome.removed.size(), " removed, ", outcome.changed.size(),
-                                 " changed, ", outcome.moved.size(), " moved");
+    Tell("deployment_applied", "", &caller,
+         absl::StrCat("revision ", revision(), ": ", SummaryOf(outcome)));
   } else {
-    const ConfigProblem& first = outcome.problems.front();
-    event.kind = "deployment_refused";
-    event.message =
-        absl::StrCat(outcome.problems.size(),
-                     outcome.problems.size() == 1 ? " problem: " : " problems, the first: ",
-                     Render({first.file, static_cast<int>(first.line),
-                             static_cast<int>(first.column), first.key_path, first.message}));
+    Tell("deployment_refused", "", &caller, FirstProblem(outcome.problems));
   }
-  parts_.events.Record(std::move(event));
   done(std::move(outcome));
 }
 
-void Deployer::Save(const Caller* caller) {
-  StateRevision revision;
-  revision.revision = revision_;
-  revision.deployment = text_;
-  revision.applied = parts_.clock.Wall();
-  if (caller != nullptr) revision.uid = caller->uid;
-  parts_.state.SaveDeployment(
-      std::move(revision), placement_.record, ids_, [this](const absl::Status& status) {
-        if (status.ok()) return;
-        boost::asio::post(parts_.loop, [this, status] {
-          HostEvent event;
-          event.kind = "state_remark";
-          event.message = absl::StrCat("the deployment is in force but was ",
-                                       "not saved: ", AsAbsl(AsStd(status.message())));
-          parts_.events.Record(std::move(event));
+void Deployer::Deploy(const Caller& caller, DeployRequest request, Done<DeployOutcome> done) {
+  const auto run = [this, caller, request = std::move(request), done] {
+    const auto found = prepared().services.find(request.service);
+    if (found == prepared().services.end()) {
+      done(absl::NotFoundError(absl::StrCat("there is no service '", request.service, "'")));
+      return EndOperation();
+    }
+    auto next = std::make_shared<NextVersion>();
+    next->caller = caller;
+    next->wait = request.wait;
+    next->canary_time = request.canary_time;
+    next->done = done;
+    Service service = found->second.service;
+    // Another file than the deployment names; or one that is held stays held.
+    next->held = in_force_.pins().contains(service.name) ||
+                 (!request.path.empty() && request.path != service.module);
+    if (!request.path.empty()) service.module = request.path;
+    OnDisk<ServicePreparation>(
+        [this, service, keys = prepared().deployment.host.signing_keys] {
+          return PrepareService(service, parts_.store, keys, nullptr);
+        },
+        [this, next](ServicePreparation preparation) { Take(next, std::move(preparation)); });
+  };
+  Begin({caller, run, done});
+}
+
+void Deployer::Take(const std::shared_ptr<NextVersion>& next, ServicePreparation preparation) {
+  std::vector<ConfigProblem>& problems = next->outcome.problems;
+  problems = std::move(preparation.problems);
+  if (problems.empty()) {
+    next->service = *std::move(preparation.prepared);
+    next->deployment = NextDeployment(next->service, preparation.signers);
+    next->outcome.remarks = std::move(preparation.remarks);
+    problems =
+        CheckSignatures(*next->deployment, PlacementOf(next->service.service.name, placement()));
+  }
+  if (problems.empty()) return Try(next);
+  NameFile(parts_.settings, problems);
+  next->outcome.revision = revision();
+  next->done(std::move(next->outcome));
+  EndOperation();
+}
+
+std::unique_ptr<PreparedDeployment> Deployer::NextDeployment(
+    const PreparedService& service, const std::map<std::string, ContentSigners>& signers) const {
+  auto deployment = std::make_unique<PreparedDeployment>(prepared());
+  const std::string& name = service.service.name;
+  for (Service& other : deployment->deployment.services) {
+    if (other.name == name) other = service.service;
+  }
+  deployment->services[name] = service;
+  for (const auto& [hash, by] : signers) deployment->signers.insert_or_assign(hash, by);
+  return deployment;
+}
+
+void Deployer::Try(const std::shared_ptr<NextVersion>& next) {
+  const std::string& name = next->service.service.name;
+  const PreparedService& now = prepared().services.at(name);
+  DeployOutcome& outcome = next->outcome;
+  outcome.revision = revision();
+  outcome.service = name;
+  outcome.module_before = now.module.hash;
+  outcome.module_after = next->service.module.hash;
+  if (next->service.revision == now.revision && next->service.service == now.service) {
+    next->done(std::move(outcome));
+    return EndOperation();
+  }
+  // Nothing runs of a stopped service, so there is nothing to try.
+  if (stopped().contains(name)) return Switch(next);
+  const absl::Status begun = in_force_.BeginCanary(next->service);
+  // It differs in more than what a worker is told: then it changes like a reload.
+  if (absl::IsFailedPrecondition(begun)) return Switch(next);
+  if (!begun.ok()) {
+    next->done(begun);
+    return EndOperation();
+  }
+  Tell("deploy", name, &next->caller,
+       absl::StrCat("module ", Short(outcome.module_after), " is tried in one worker"));
+  canary_ = std::make_unique<Rollout>(parts_.timers, Watch(*next, /*canary_only=*/true),
+                                      [this, next](absl::StatusOr<std::vector<std::string>> tried) {
+                                        // The rollout ends after its own call.
+                                        boost::asio::post(parts_.loop,
+                                                          [this, next, tried = std::move(tried)] {
+                                                            canary_.reset();
+                                                            EndTry(next, tried);
+                                                          });
+                                      });
+}
+
+void Deployer::EndTry(const std::shared_ptr<NextVersion>& next,
+                      absl::StatusOr<std::vector<std::string>> outcome) {
+  if (outcome.ok()) return Switch(next);
+  in_force_.EndCanary();
+  const std::string text =
+      absl::StrCat("the version in force goes on: ", AsAbsl(AsStd(outcome.status().message())));
+  Tell("deploy_failed", next->service.service.name, &next->caller, text);
+  next->done(absl::FailedPreconditionError(
+      absl::StrCat("the new version of '", next->service.service.name,
+                   "' did not get ready in the first worker, and ", text)));
+  EndOperation();
+}
+
+void Deployer::Switch(const std::shared_ptr<NextVersion>& next) {
+  const std::string& name = next->service.service.name;
+  std::unique_ptr<PreparedDeployment> deployment = std::move(next->deployment);
+  ChangeReason reason{next->action, next->caller.uid, in_force_.pins(),
+                      /*checks_signatures=*/false};
+  const ServicePin pin = in_force_.PinFor(name);
+  // Back to what the deployment file says: nothing is held any more.
+  const bool held = next->held && SourceFingerprint(next->service) != pin.replaced;
+  deployment->held.clear();
+  for (const auto& [service, old] : reason.pins) deployment->held.insert(service);
+  if (held) {
+    reason.pins[name] = pin;
+    deployment->held.insert(name);
+  } else {
+    deployment->held.erase(name);
+  }
+  auto committed = in_force_.Commit(std::move(deployment), std::move(reason));
+  if (!committed.ok()) {
+    in_force_.EndCanary();
+    next->done(committed.status());
+    return EndOperation();
+  }
+  next->outcome.changed = true;
+  next->outcome.revision = committed->revision;
+  if (held) {
+    next->outcome.remarks.push_back(
+        absl::StrCat("the deployment file says something else of '", name,
+                     "': this version is kept until it says something new"));
+  }
+  Tell("deployment_applied", name, &next->caller,
+       absl::StrCat("revision ", revision(), ": ", AsAbsl(Name(next->action)), ", module ",
+                    Short(next->outcome.module_before), " -> ", Short(next->outcome.module_after)));
+  if (next->wait && !stopped().contains(name)) {
+    Follow(next);
+  } else {
+    next->done(std::move(next->outcome));
+  }
+  EndOperation();
+}
+
+void Deployer::Follow(const std::shared_ptr<NextVersion>& next) {
+  auto& rollout = followed_.emplace_back();
+  const auto entry = std::prev(followed_.end());
+  rollout = std::make_unique<Rollout>(
+      parts_.timers, Watch(*next, /*canary_only=*/false),
+      [this, next, entry](absl::StatusOr<std::vector<std::string>> served) {
+        if (served.ok()) {
+          next->outcome.serving = *std::move(served);
+          next->done(std::move(next->outcome));
+        } else {
+          next->done(absl::AbortedError(
+              absl::StrCat("revision ", next->outcome.revision, " of '", next->service.service.name,
+                           "' is in force, but ", AsAbsl(AsStd(served.status().message())))));
+        }
+        // The rollout ends after its own call.
+        boost::asio::post(parts_.loop, [this, entry] { followed_.erase(entry); });
+      });
+  rollout->Look();
+}
+
+RolloutSettings Deployer::Watch(const NextVersion& next, bool canary_only) const {
+  RolloutSettings settings;
+  settings.group = in_force_.GroupOf(next.service.service.name);
+  const uint64_t id = ids().ids.at(next.service.service.name);
+  const uint64_t revision = next.service.revision;
+  settings.slots = [&pool = parts_.pool, id, revision] { return pool.RolloutOf(id, revision); };
+  size_t replacements = 1;
+  absl::Duration each = kReplacementReserve + prepared().deployment.group_defaults.start_timeout;
+  for (const PlacedGroup& group : placement().groups) {
+    if (group.name != settings.group) continue;
+    const GroupPolicy& policy = PolicyOf(prepared(), group);
+    each = kReplacementReserve + policy.start_timeout;
+    if (!canary_only) replacements = policy.workers;
+  }
+  settings.limit = each * static_cast<int64_t>(replacements) + next.canary_time;
+  if (canary_only) settings.soak = next.canary_time;
+  return settings;
+}
+
+void Deployer::LookAtRollouts() {
+  if (canary_ != nullptr) canary_->Look();
+  for (const auto& rollout : followed_) rollout->Look();
+}
+
+void Deployer::Rollback(const Caller& caller, RollbackRequest request, Done<DeployOutcome> done) {
+  const auto run = [this, caller, request, done] {
+    if (request.service.empty()) return RestoreDeployment(caller, request, done);
+    if (prepared().services.contains(request.service)) return FindEarlier(caller, request, done);
+    done(absl::NotFoundError(absl::StrCat("there is no service '", request.service, "'")));
+    EndOperation();
+  };
+  Begin({caller, run, done});
+}
+
+void Deployer::FindEarlier(const Caller& caller, const RollbackRequest& request,
+                           const Done<DeployOutcome>& done) {
+  const auto fail = [this, done](const absl::Status& status) {
+    done(status);
+    EndOperation();
+  };
+  const uint64_t now = SourceFingerprint(prepared().services.at(request.service));
+  const auto pick = [this, caller, request, now, fail,
+                     done](const absl::StatusOr<std::vector<ServiceChange>>& changes) {
+    if (!changes.ok()) return fail(changes.status());
+    const auto wanted = [&](const ServiceChange& change) {
+      return !change.files.module.empty() &&
+             (request.revision == 0 ? change.fingerprint != now
+                                    : change.revision <= request.revision);
+    };
+    const auto change = std::find_if(changes->begin(), changes->end(), wanted);
+    if (change == changes->end()) {
+      return fail(absl::NotFoundError(absl::StrCat("no earlier version of '", request.service,
+                                                   "' is kept; `cohostctl history ",
+                                                   request.service, "` shows those that are")));
+    }
+    parts_.state.ReadRevision(
+        change->revision, [this, caller, request, change = *change, fail,
+                           done](const absl::StatusOr<StateRevision>& revision) {
+          boost::asio::post(parts_.loop, [this, caller, request, change, fail, done, revision] {
+            if (!revision.ok()) return fail(revision.status());
+            RestoreService(caller, request, change, *revision, done);
+          });
         });
+  };
+  parts_.state.ReadChanges(
+      request.service, kKeptChanges,
+      [this, pick](absl::StatusOr<std::vector<ServiceChange>> changes) {
+        boost::asio::post(parts_.loop, [pick, changes = std::move(changes)] { pick(changes); });
       });
 }
 
-void Deployer::StopService(const Caller& caller, const std::string& name, EventDone done) {
-  SetStopped(caller, name, /*stop=*/true, std::move(done));
+void Deployer::RestoreService(const Caller& caller, const RollbackRequest& request,
+                              const ServiceChange& change, const StateRevision& revision,
+                              const Done<DeployOutcome>& done) {
+  const std::optional<Deployment> text = ParseKept(revision);
+  const Service* service = text ? FindService(*text, request.service) : nullptr;
+  if (service == nullptr) {
+    done(absl::FailedPreconditionError(absl::StrCat("revision ", revision.revision,
+                                                    " cannot be in force any more: this version "
+                                                    "of Cohost does not read it")));
+    return EndOperation();
+  }
+  auto next = std::make_shared<NextVersion>();
+  next->caller = caller;
+  next->action = ChangeAction::kRollback;
+  next->held = true;
+  next->wait = request.wait;
+  next->outcome.restored = change.revision;
+  next->done = done;
+  OnDisk<ServicePreparation>(
+      [this, service = *service, files = change.files,
+       keys = prepared().deployment.host.signing_keys] {
+        return PrepareService(service, parts_.store, keys, &files);
+      },
+      [this, next](ServicePreparation preparation) { Take(next, std::move(preparation)); });
 }
 
-void Deployer::StartService(const Caller& caller, const std::string& name, EventDone done) {
-  SetStopped(caller, name, /*stop=*/false, std::move(done));
-}
-
-void Deployer::SetStopped(const Caller& caller, const std::string& name, bool stop,
-                          EventDone done) {
-  if (absl::Status status = CheckRevision(caller); !status.ok()) return done(status);
-  if (!prepared_->services.contains(name)) {
-    return done(absl::NotFoundError(absl::StrCat("there is no service '", name, "'")));
-  }
-  std::set<std::string> stopped = stopped_;
-  if (stop) {
-    stopped.insert(name);
-  } else {
-    stopped.erase(name);
-  }
-  if (absl::Status status = Apply(*prepared_, placement_, stopped); !status.ok()) {
-    return done(status);
-  }
-  stopped_ = std::move(stopped);
-  if (!stop) parts_.pool.RetryService(ids_.ids.at(name));
-  HostEvent event;
-  event.kind = stop ? "operator_stop" : "operator_start";
-  event.service = name;
-  event.uid = caller.uid;
-  const uint64_t id = parts_.events.Record(std::move(event));
-  // Answered when it is on the disk: an operator's stop that was acknowledged survives everything.
-  const auto saved = [this, id, done = std::move(done)](const absl::Status& status) {
-    boost::asio::post(parts_.loop, [id, done, status] {
-      if (status.ok()) return done(id);
-      done(Annotate(status, "in force, but not saved: it will not survive a restart"));
-    });
+void Deployer::RestoreDeployment(const Caller& caller, const RollbackRequest& request,
+                                 const Done<DeployOutcome>& done) {
+  const uint64_t number = request.revision;
+  struct Read {
+    absl::StatusOr<StateRevision> revision;
+    absl::StatusOr<std::map<std::string, ServiceChange>> changes;
   };
-  if (stop) {
-    parts_.state.SaveOperatorStop(name, {parts_.clock.Wall(), caller.uid}, saved);
-  } else {
-    parts_.state.ClearOperatorStop(name, saved);
-  }
+  const auto restore = [this, caller, number, done](const Read& read) {
+    absl::Status failed = read.revision.ok() ? read.changes.status() : read.revision.status();
+    std::optional<Deployment> text;
+    if (failed.ok()) text = ParseKept(*read.revision);
+    if (failed.ok() && !text) {
+      failed = absl::FailedPreconditionError(
+          absl::StrCat("revision ", number,
+                       " cannot be in force any more: this version of Cohost does not read it"));
+    }
+    if (!failed.ok()) {
+      done(failed);
+      return EndOperation();
+    }
+    HeldServices files;
+    for (const Service& service : text->services) {
+      const auto change = read.changes->find(service.name);
+      if (change == read.changes->end()) continue;
+      files.services[service.name] = {service, change->second.files, std::nullopt};
+    }
+    OnDisk<Preparation>(
+        [this, deployment = *text, files] { return Prepare(parts_, deployment, files); },
+        [this, caller, number, done](Preparation preparation) {
+          FinishRestore(caller, number, std::move(preparation), done);
+          EndOperation();
+        });
+  };
+  // In the order of the state's thread, so the second answer comes last.
+  auto read = std::make_shared<Read>(Read{absl::UnknownError(""), absl::UnknownError("")});
+  parts_.state.ReadRevision(number, [read](absl::StatusOr<StateRevision> revision) {
+    read->revision = std::move(revision);
+  });
+  parts_.state.ReadChangesAt(
+      number, [this, read, restore](absl::StatusOr<std::map<std::string, ServiceChange>> changes) {
+        read->changes = std::move(changes);
+        boost::asio::post(parts_.loop, [read, restore] { restore(*read); });
+      });
 }
 
-PlanOutcome PlanDeployment(const DeployerSettings& settings, const std::string& text,
-                           const std::string& file_name, PlacementRecord previous) {
-  PlanOutcome outcome;
-  const LoadResult loaded = ReadDeployment(settings, text, file_name);
-  if (!loaded.deployment) {
-    outcome.problems = ToProblems(loaded.errors);
-    return outcome;
+void Deployer::FinishRestore(const Caller& caller, uint64_t restored, Preparation preparation,
+                             const Done<DeployOutcome>& done) {
+  DeployOutcome outcome;
+  outcome.revision = revision();
+  outcome.restored = restored;
+  outcome.problems = std::move(preparation.problems);
+  if (preparation.prepared == nullptr) return done(std::move(outcome));
+  if (!IsSameHost(preparation.prepared->deployment.host, prepared().deployment.host)) {
+    return done(absl::FailedPreconditionError(
+        absl::StrCat("revision ", restored,
+                     " has other values of host:, which cannot change while the host runs")));
   }
-  const absl::StatusOr<Placement> placement =
-      Place(MakePlacementInput(*loaded.deployment, std::move(previous)));
-  if (!placement.ok()) {
-    outcome.problems.push_back(HostProblem(settings, placement.status()));
-    return outcome;
+  ChangeReason reason{ChangeAction::kRollback, caller.uid, {}, /*checks_signatures=*/true};
+  for (const auto& [name, service] : preparation.prepared->services) {
+    if (!prepared().services.contains(name)) continue;
+    const ServicePin pin = in_force_.PinFor(name);
+    if (SourceFingerprint(service) == pin.replaced) continue;
+    reason.pins[name] = pin;
+    preparation.prepared->held.insert(name);
   }
-  outcome.moved = placement->moved;
-  for (const PlacedGroup& group : placement->groups) {
-    PlannedGroupView& view = outcome.groups.emplace_back();
-    view.name = group.name;
-    view.declared = group.declared;
-    view.workers = loaded.deployment->group_defaults.workers;
-    for (const Group& declared : loaded.deployment->groups) {
-      if (group.declared && declared.name == group.name) view.workers = declared.policy.workers;
-    }
-    for (const PlacedService& service : group.services) {
-      view.services.emplace_back(service.name, service.reason);
-    }
-    view.memory = group.memory;
-    view.peak_cpu = group.peak_cpu;
-    view.reason = group.reason;
+  const uint64_t before = revision();
+  auto committed = in_force_.Commit(std::move(preparation.prepared), std::move(reason));
+  if (!committed.ok()) return done(committed.status());
+  if (!committed->problems.empty()) {
+    outcome.problems = std::move(committed->problems);
+    NameFile(parts_.settings, outcome.problems);
+    return done(std::move(outcome));
   }
-  return outcome;
+  outcome.revision = committed->revision;
+  outcome.changed = committed->revision != before;
+  outcome.remarks.push_back(
+      absl::StrCat("services that the deployment file adds or leaves out are so again after the "
+                   "next reload: put the file right before it"));
+  Tell("deployment_applied", "", &caller,
+       absl::StrCat("revision ", revision(), ": rollback to revision ", restored, ", ",
+                    SummaryOf(*committed)));
+  done(std::move(outcome));
+}
+
+void Deployer::StopService(const Caller& caller, const std::string& name, Done<uint64_t> done) {
+  if (absl::Status status = CheckRevision(caller); !status.ok()) return done(status);
+  in_force_.SetStopped(caller, name, /*stop=*/true, std::move(done));
+}
+
+void Deployer::StartService(const Caller& caller, const std::string& name, Done<uint64_t> done) {
+  if (absl::Status status = CheckRevision(caller); !status.ok()) return done(status);
+  in_force_.SetStopped(caller, name, /*stop=*/false, std::move(done));
+}
+
+void Deployer::ReadHistory(const std::string& service, size_t limit, Done<HistoryView> done) {
+  HistoryView view;
+  view.current = revision();
+  const auto pin = in_force_.pins().find(service);
+  if (pin != in_force_.pins().end()) view.held_since = pin->second.revision;
+  if (service.empty()) {
+    return parts_.state.ReadRevisions(
+        limit, [this, view, done](absl::StatusOr<std::vector<StateRevision>> revisions) mutable {
+          if (revisions.ok()) view.revisions = *std::move(revisions);
+          boost::asio::post(parts_.loop, [view, done, status = revisions.status()] {
+            status.ok() ? done(view) : done(status);
+          });
+        });
+  }
+  const bool deployed = prepared().services.contains(service);
+  parts_.state.ReadChanges(
+      service, limit,
+      [this, view, done, service,
+       deployed](absl::StatusOr<std::vector<ServiceChange>> changes) mutable {
+        absl::Status status = changes.status();
+        if (status.ok() && changes->empty() && !deployed) {
+          status = absl::NotFoundError(absl::StrCat("'", service, "' was never deployed here"));
+        }
+        if (status.ok()) view.changes = *std::move(changes);
+        boost::asio::post(parts_.loop,
+                          [view, done, status] { status.ok() ? done(view) : done(status); });
+      });
+}
+
+void Deployer::MaintainStore(bool check, bool collect, Done<StoreOutcome> done) {
+  const auto run = [this, check, collect, done] {
+    parts_.state.ReadHashes(
+        [this, check, collect, done](absl::StatusOr<std::set<std::string>> hashes) {
+          boost::asio::post(parts_.loop,
+                            [this, check, collect, done, hashes = std::move(hashes)]() mutable {
+                              if (hashes.ok()) {
+                                return Collect(*std::move(hashes), check, collect, done);
+                              }
+                              done(hashes.status());
+                              EndOperation();
+                            });
+        });
+  };
+  Begin({Caller{}, run, done});
+}
+
+void Deployer::Collect(std::set<std::string> keep, bool check, bool collect,
+                       const Done<StoreOutcome>& done) {
+  for (const auto& [name, service] : prepared().services) {
+    keep.insert(service.module.hash);
+    for (const auto& [image_name, image] : service.data_images) keep.insert(image.hash);
+  }
+  OnDisk<absl::StatusOr<StoreOutcome>>(
+      [this, keep = std::move(keep), check, collect]() -> absl::StatusOr<StoreOutcome> {
+        StoreOutcome outcome;
+        if (check) {
+          COHOST_ASSIGN_OR_RETURN(outcome.check, parts_.store.Check());
+        }
+        if (collect) {
+          COHOST_ASSIGN_OR_RETURN(outcome.collection, parts_.store.Collect(keep, kLeastAge));
+        }
+        COHOST_RETURN_IF_ERROR(parts_.store.SaveIndex());
+        return outcome;
+      },
+      [this, done](absl::StatusOr<StoreOutcome> outcome) {
+        if (outcome.ok()) {
+          std::set<std::string> removed;
+          for (const StoredFile& file : outcome->collection.removed) removed.insert(file.hash);
+          if (!removed.empty()) {
+            Tell("store_collected", "", nullptr,
+                 absl::StrCat(removed.size(), " files that nobody uses, ",
+                              FormatBytes(outcome->collection.freed)));
+            // Ignoring a failure: a row without its file is only a line of history.
+            parts_.state.ForgetModules(std::move(removed), [](const absl::Status&) {});
+          }
+          for (const std::string& damaged : outcome->check.damaged) {
+            Tell("store_damaged", "", nullptr, damaged);
+          }
+        }
+        done(std::move(outcome));
+        EndOperation();
+      });
+}
+
+void Deployer::Tell(std::string_view kind, const std::string& service, const Caller* caller,
+                    const std::string& text) {
+  HostEvent event;
+  event.kind = kind;
+  event.service = service;
+  if (caller != nullptr) event.uid = caller->uid;
+  event.message = text;
+  parts_.events.Record(std::move(event));
 }
 
 }  // namespace cohost::supervisor

@@ -105,6 +105,18 @@ PoolTarget MakePoolTarget(const PreparedDeployment& prepared, const Placement& p
   return target;
 }
 
+void AddCanary(const PreparedDeployment& prepared, const PreparedService& canary,
+               const ListenerSet& listeners, const ServiceIds& ids, PoolTarget& target) {
+  const uint64_t id = ids.ids.at(canary.service.name);
+  for (GroupTarget& group : target.groups) {
+    for (auto& service : group.services) {
+      if (service->id != id) continue;
+      group.before_canary = service;
+      service = MakeServiceTarget(prepared, canary, listeners, id);
+    }
+  }
+}
+
 absl::Status MakeDataFolders(const PreparedDeployment& prepared, const Placement& placement) {
   for (const PlacedGroup& group : placement.groups) {
     const ProcessIdentity& identity = IdentityOf(prepared, group);

@@ -30,6 +30,11 @@ PoolTarget MakePoolTarget(const PreparedDeployment& prepared, const Placement& p
                           const std::set<std::string>& stopped, const ListenerSet& listeners,
                           ServiceIds& ids);
 
+// Has the new version tried in the first worker of its group, beside `prepared`, which has the
+// version in force. Nothing when the service is not in the target.
+void AddCanary(const PreparedDeployment& prepared, const PreparedService& canary,
+               const ListenerSet& listeners, const ServiceIds& ids, PoolTarget& target);
+
 // state_dir/data/SERVICE for every service, owned by whom its workers run as.
 absl::Status MakeDataFolders(const PreparedDeployment& prepared, const Placement& placement);
 

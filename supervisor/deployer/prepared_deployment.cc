@@ -31,21 +31,47 @@ void Append(std::string& out, absl::Duration duration) {
 
 void Append(std::string& out, uint64_t number) { Append(out, absl::StrCat(number)); }
 
-PreparedService PrepareService(const Service& service, ModuleStore::Batch& batch,
-                               PreparedDeployment& prepared, std::vector<ConfigProblem>& problems) {
+// The files of one service: from its sources, or from the store.
+class FileSource {
+ public:
+  FileSource(ModuleStore& store, ModuleStore::Batch& batch, const ServiceFiles* files)
+      : store_(store), batch_(batch), files_(files) {}
+
+  absl::StatusOr<StoredFile> Module(const Service& service) const {
+    if (files_ == nullptr) return batch_.Add(service.module, StoredKind::kModule);
+    return store_.Find(files_->module, StoredKind::kModule);
+  }
+  absl::StatusOr<StoredFile> Image(const std::string& name, const std::string& source) const {
+    if (files_ == nullptr) return batch_.Add(source, StoredKind::kDataImage);
+    const auto hash = files_->data_images.find(name);
+    if (hash == files_->data_images.end()) {
+      return absl::NotFoundError(absl::StrCat("no file is kept for '", name, "'"));
+    }
+    return store_.Find(hash->second, StoredKind::kDataImage);
+  }
+
+ private:
+  ModuleStore& store_;
+  ModuleStore::Batch& batch_;
+  const ServiceFiles* files_;
+};
+
+PreparedService PrepareFiles(const Service& service, const FileSource& files,
+                             std::vector<std::string>& remarks,
+                             std::vector<ConfigProblem>& problems) {
   const std::string key = absl::StrCat("services.", service.name);
   PreparedService out;
   out.service = service;
-  if (auto module = batch.Add(service.module, StoredKind::kModule); module.ok()) {
+  if (auto module = files.Module(service); module.ok()) {
     out.module = *std::move(module);
     for (const std::string& warning : out.module.warnings) {
-      prepared.remarks.push_back(absl::StrCat(service.module, ": ", warning));
+      remarks.push_back(absl::StrCat(service.module, ": ", warning));
     }
   } else {
     problems.push_back(Problem(key + ".module", module.status()));
   }
   for (const auto& [name, path] : service.data_images) {
-    if (auto image = batch.Add(path, StoredKind::kDataImage); image.ok()) {
+    if (auto image = files.Image(name, path); image.ok()) {
       out.data_images.emplace(name, *std::move(image));
     } else {
       problems.push_back(Problem(absl::StrCat(key, ".data_images.", name), image.status()));
@@ -72,14 +98,44 @@ TrustedKeys ReadKeys(const std::map<std::string, std::string>& files,
 }
 
 // When the files are in the store: it looks at the stored copies.
-void SurveySigners(TrustedKeys keys, const std::string& store, PreparedDeployment& prepared) {
-  if (keys.empty()) return;
+std::map<std::string, ContentSigners> SurveySigners(
+    TrustedKeys keys, const std::string& store, const std::vector<const PreparedService*>& services,
+    std::vector<std::string>& remarks) {
+  if (keys.empty()) return {};
   SignerSurvey survey(std::move(keys), store);
-  for (const auto& [name, service] : prepared.services) {
-    for (const UsedFile& file : FilesOf(service)) survey.Look(file.source, file.stored);
+  for (const PreparedService* service : services) {
+    for (const UsedFile& file : FilesOf(*service)) survey.Look(file.source, file.stored);
   }
-  prepared.remarks.insert(prepared.remarks.end(), survey.remarks().begin(), survey.remarks().end());
-  prepared.signers = survey.TakeSigners();
+  remarks.insert(remarks.end(), survey.remarks().begin(), survey.remarks().end());
+  return survey.TakeSigners();
+}
+
+// The service as it is to run: as the deployment says, or as it is held.
+PreparedService PrepareHeld(const Service& service, const HeldService* held, ModuleStore& store,
+                            ModuleStore::Batch& batch, PreparedDeployment& prepared,
+                            std::vector<ConfigProblem>& problems) {
+  const auto from_store = [&](const Service& what) {
+    std::vector<ConfigProblem> missing;
+    PreparedService out =
+        PrepareFiles(what, FileSource(store, batch, &held->files), prepared.remarks, missing);
+    return std::make_pair(std::move(out), std::move(missing));
+  };
+  if (held != nullptr && !held->replaced) {
+    auto [out, missing] = from_store(service);
+    if (missing.empty()) return out;
+    // Somebody has emptied the store: better the sources than nothing.
+    prepared.remarks.push_back(absl::StrCat(
+        "service '", service.name, "' is read from its files again: ", missing.front().message));
+  }
+  PreparedService said =
+      PrepareFiles(service, FileSource(store, batch, nullptr), prepared.remarks, problems);
+  if (held == nullptr || !held->replaced || SourceFingerprint(said) != *held->replaced) {
+    return said;
+  }
+  auto [out, missing] = from_store(held->service);
+  problems.insert(problems.end(), missing.begin(), missing.end());
+  prepared.held.insert(service.name);
+  return out;
 }
 
 }  // namespace
@@ -103,7 +159,28 @@ std::vector<ConfigProblem> ToProblems(const std::vector<ConfigError>& errors) {
   return problems;
 }
 
-Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as_root) {
+ServicePreparation PrepareService(const Service& service, ModuleStore& store,
+                                  const std::map<std::string, std::string>& signing_keys,
+                                  const ServiceFiles* files) {
+  ServicePreparation out;
+  TrustedKeys keys = ReadKeys(signing_keys, out.problems);
+  ModuleStore::Batch batch(store);
+  PreparedService prepared =
+      PrepareFiles(service, FileSource(store, batch, files), out.remarks, out.problems);
+  if (!out.problems.empty()) return out;
+  if (absl::Status status = batch.Commit(); !status.ok()) {
+    out.problems.push_back(Problem("host.state_dir", Annotate(status, "module store")));
+    return out;
+  }
+  out.signers = SurveySigners(std::move(keys), store.folder(), {&prepared}, out.remarks);
+  // Ignoring a failure: it is only a cache, and the next reload tries again and tells.
+  (void)store.SaveIndex();
+  out.prepared = std::move(prepared);
+  return out;
+}
+
+Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as_root,
+                              const HeldServices& held) {
   Preparation out;
   auto prepared = std::make_unique<PreparedDeployment>();
   const auto resolve = [&](const GroupPolicy& policy, const std::string& key) {
@@ -117,18 +194,25 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
     prepared->identities.emplace(group.name,
                                  resolve(group.policy, absl::StrCat("groups.", group.name)));
   }
-  TrustedKeys keys = ReadKeys(deployment.host.signing_keys, out.problems);
+  TrustedKeys keys;
+  if (!held.goes_on) keys = ReadKeys(deployment.host.signing_keys, out.problems);
   ModuleStore::Batch batch(store);
-  for (const Service& service : deployment.services) {
-    prepared->services.emplace(service.name,
-                               PrepareService(service, batch, *prepared, out.problems));
+  for (Service& service : deployment.services) {
+    const auto found = held.services.find(service.name);
+    PreparedService ready =
+        PrepareHeld(service, found == held.services.end() ? nullptr : &found->second, store, batch,
+                    *prepared, out.problems);
+    service = ready.service;
+    prepared->services.emplace(service.name, std::move(ready));
   }
   if (!out.problems.empty()) return out;
   if (absl::Status status = batch.Commit(); !status.ok()) {
     out.problems.push_back(Problem("host.state_dir", Annotate(status, "module store")));
     return out;
   }
-  SurveySigners(std::move(keys), store.folder(), *prepared);
+  std::vector<const PreparedService*> services;
+  for (const auto& [name, service] : prepared->services) services.push_back(&service);
+  prepared->signers = SurveySigners(std::move(keys), store.folder(), services, prepared->remarks);
   if (absl::Status saved = store.SaveIndex(); !saved.ok()) {
     // Only a cache: the next start reads the files again.
     prepared->remarks.push_back(absl::StrCat("module store: ", AsAbsl(AsStd(saved.message()))));
@@ -138,7 +222,9 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
   return out;
 }
 
-uint64_t ServiceRevision(const PreparedService& prepared) {
+namespace {
+
+uint64_t Fingerprint(const PreparedService& prepared, const Settings& settings) {
   const Service& service = prepared.service;
   std::string text;
   Append(text, service.name);
@@ -148,7 +234,7 @@ uint64_t ServiceRevision(const PreparedService& prepared) {
     Append(text, name);
     Append(text, image.hash);
   }
-  for (const auto& [key, value] : prepared.settings) {
+  for (const auto& [key, value] : settings) {
     Append(text, key);
     Append(text, value);
   }
@@ -175,6 +261,23 @@ uint64_t ServiceRevision(const PreparedService& prepared) {
   std::memcpy(&revision, digest.data(), sizeof revision);
   // 0 means "none" in the protocols.
   return revision == 0 ? 1 : revision;
+}
+
+}  // namespace
+
+uint64_t ServiceRevision(const PreparedService& service) {
+  return Fingerprint(service, service.settings);
+}
+
+uint64_t SourceFingerprint(const PreparedService& service) {
+  return Fingerprint(service, service.service.settings);
+}
+
+ServiceFiles HashesOf(const PreparedService& service) {
+  ServiceFiles files;
+  files.module = service.module.hash;
+  for (const auto& [name, image] : service.data_images) files.data_images[name] = image.hash;
+  return files;
 }
 
 }  // namespace cohost::supervisor

@@ -28,9 +28,6 @@ namespace cohost::supervisor {
 // A row whose action or images make no sense is read without them: history never stops a start.
 class HistoryTables {
  public:
-  // The latest changes of each service that are kept: what `rollback` can go back to, and what the
-  // module store keeps files for.
-  static constexpr size_t kKeptChanges = 10;
   // Changes of a service that is not deployed any more are kept for so long.
   static constexpr absl::Duration kKeepRemoved = absl::Hours(30 * 24);
 

@@ -64,6 +64,10 @@ struct ServiceFiles {
   friend bool operator==(const ServiceFiles&, const ServiceFiles&) = default;
 };
 
+// The latest changes of each service that are kept: what a rollback can go back to, and what the
+// module store keeps files for.
+inline constexpr size_t kKeptChanges = 10;
+
 // What one revision of the host made of one service. Its part of the deployment is in the revision
 // of the same number.
 struct ServiceChange {

@@ -359,6 +359,104 @@ void FakeHostControl::StartService(Caller caller, std::string name,
   });
 }
 
+void FakeHostControl::Deploy(Caller caller, DeployRequest request,
+                             std::function<void(absl::StatusOr<DeployOutcome>)> done) {
+  const std::string call =
+      absl::StrCat("deploy ", request.service, " ", request.path, " wait=", request.wait,
+                   " canary=", absl::FormatDuration(request.canary_time));
+  Mutate(call, caller, [this, request = std::move(request), done = std::move(done)] {
+    if (request.path.find("sick") != std::string::npos) {
+      return done(absl::FailedPreconditionError("the canary did not become ready"));
+    }
+    DeployOutcome outcome;
+    outcome.service = request.service;
+    if (request.path.find("wrong") != std::string::npos) {
+      outcome.problems = {{"", 0, 0, "services." + request.service + ".module", "it is cut"}};
+    } else {
+      outcome.changed = !request.path.empty();
+      Change([&](HostSnapshot& host) {
+        if (outcome.changed) ++host.revision;
+        for (ServiceView& service : host.services) {
+          if (service.name != request.service) continue;
+          outcome.module_before = service.module_hash;
+          if (outcome.changed) service.module_hash = std::string(64, 'd');
+          outcome.module_after = service.module_hash;
+        }
+      });
+      if (request.wait) outcome.serving = {"steady-1/0"};
+      outcome.remarks = {"a warning of the module"};
+    }
+    outcome.revision = snapshot()->revision;
+    done(std::move(outcome));
+  });
+}
+
+void FakeHostControl::Rollback(Caller caller, RollbackRequest request,
+                               std::function<void(absl::StatusOr<DeployOutcome>)> done) {
+  const std::string call =
+      absl::StrCat("rollback ", request.service, " to=", request.revision, " wait=", request.wait);
+  Mutate(call, caller, [this, request = std::move(request), done = std::move(done)] {
+    Change([](HostSnapshot& host) { ++host.revision; });
+    DeployOutcome outcome;
+    outcome.changed = true;
+    outcome.service = request.service;
+    outcome.restored = request.revision == 0 ? 1 : request.revision;
+    outcome.module_before = std::string(64, 'b');
+    outcome.module_after = std::string(64, 'a');
+    outcome.revision = snapshot()->revision;
+    done(std::move(outcome));
+  });
+}
+
+void FakeHostControl::ReadHistory(std::string service, uint32_t limit,
+                                  std::function<void(absl::StatusOr<HistoryView>)> done) {
+  Post([this, service = std::move(service), limit, done = std::move(done)] {
+    HistoryView view;
+    view.current = snapshot()->revision;
+    for (uint64_t number = 2; number >= 1 && 2 - number < limit; --number) {
+      StateRevision revision;
+      revision.revision = number;
+      revision.applied = absl::FromUnixSeconds(1'700'000'000 + static_cast<int64_t>(number));
+      revision.action = number == 1 ? ChangeAction::kStart : ChangeAction::kDeploy;
+      if (number > 1) revision.uid = 1000;
+      revision.summary = "1 changed";
+      if (service.empty()) {
+        view.revisions.push_back(revision);
+        continue;
+      }
+      ServiceChange change;
+      change.service = service;
+      change.revision = number;
+      change.files.module = std::string(64, number == 1 ? 'a' : 'b');
+      change.source = absl::StrCat("/srv/", service, ".so");
+      change.action = revision.action;
+      change.time = revision.applied;
+      change.uid = revision.uid;
+      view.changes.push_back(std::move(change));
+    }
+    if (!service.empty()) view.held_since = 2;
+    done(std::move(view));
+  });
+}
+
+void FakeHostControl::MaintainStore(Caller caller, bool check, bool collect,
+                                    std::function<void(absl::StatusOr<StoreOutcome>)> done) {
+  Mutate(absl::StrCat("maintain check=", check, " collect=", collect), caller,
+         [check, collect, done = std::move(done)] {
+           StoreOutcome outcome;
+           if (check) {
+             outcome.check.files = 3;
+             outcome.check.size = MiB(2);
+             outcome.check.foreign = {"README"};
+           }
+           if (collect) {
+             outcome.collection.removed.resize(2);
+             outcome.collection.freed = MiB(1);
+           }
+           done(std::move(outcome));
+         });
+}
+
 void FakeHostControl::Plan(std::string text, std::string file_name,
                            std::function<void(absl::StatusOr<PlanOutcome>)> done) {
   Validate(std::move(text), std::move(file_name),

@@ -38,6 +38,17 @@ class FakeHostControl : public HostControl {
                    std::function<void(absl::StatusOr<uint64_t>)> done) override;
   void StartService(Caller caller, std::string name,
                     std::function<void(absl::StatusOr<uint64_t>)> done) override;
+  // A deploy raises the revision and gives the service the hash of its path's letters; a path with
+  // "wrong" in it has one problem, one with "sick" fails as a canary does.
+  void Deploy(Caller caller, DeployRequest request,
+              std::function<void(absl::StatusOr<DeployOutcome>)> done) override;
+  void Rollback(Caller caller, RollbackRequest request,
+                std::function<void(absl::StatusOr<DeployOutcome>)> done) override;
+  // Two revisions of everything.
+  void ReadHistory(std::string service, uint32_t limit,
+                   std::function<void(absl::StatusOr<HistoryView>)> done) override;
+  void MaintainStore(Caller caller, bool check, bool collect,
+                     std::function<void(absl::StatusOr<StoreOutcome>)> done) override;
   // A text or a file name with "wrong" in it has one problem.
   void Plan(std::string text, std::string file_name,
             std::function<void(absl::StatusOr<PlanOutcome>)> done) override;

@@ -116,6 +116,11 @@ void FakeWorker::SendServiceState(uint64_t service_id, RowState state) {
   Send(message);
 }
 
+std::string FakeWorker::ModulePath(uint64_t service_id) const {
+  const auto service = services_.find(service_id);
+  return service == services_.end() ? "" : service->second.module_path;
+}
+
 std::optional<absl::StatusOr<AssignOutcome>> FakeWorker::Assign(const ServiceTarget& target) {
   AssignOutcome outcome;
   outcome.service_id = target.id;
@@ -124,6 +129,7 @@ std::optional<absl::StatusOr<AssignOutcome>> FakeWorker::Assign(const ServiceTar
   Service& service = known->second;
   if (fresh) {
     service.revision = target.revision;
+    service.module_path = target.module_path;
     service.row = next_row_++;
     segment_->rows[service.row].service_id = target.id;
     segment_->rows[service.row].state = static_cast<uint32_t>(RowState::kLoading);

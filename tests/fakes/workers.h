@@ -64,6 +64,8 @@ class FakeWorker {
   uint32_t successors() const { return successors_; }
   uint32_t predecessors() const { return predecessors_; }
   std::vector<uint64_t> services() const;
+  // Of a service that it has; empty otherwise.
+  std::string ModulePath(uint64_t service_id) const;
   // Ids that came over its channels: each client writes its own.
   bool HasChannel(uint64_t client) const { return channels_.contains(client); }
   Segment& segment() { return *segment_; }
@@ -71,6 +73,7 @@ class FakeWorker {
  private:
   struct Service {
     uint64_t revision = 0;
+    std::string module_path;
     uint32_t row = kNoRow;
     RowState state = RowState::kLoading;
   };

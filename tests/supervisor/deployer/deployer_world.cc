@@ -9,11 +9,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/sha256.h"
 #include "base/strings.h"
+#include "boost/asio/post.hpp"
 #include "supervisor/config/deployment_loader.h"
 #include "tests/support/wait.h"
 
@@ -105,11 +108,23 @@ bool DeployerWorld::HasSocket(const std::string& name) const {
 }
 
 std::vector<ConfigProblem> DeployerWorld::Start() {
-  deployer_ = std::make_unique<Deployer>(DeployerParts{
-      loop_, disk_, time, *state_.state, *event_log_, *store_, *listeners_, *pool_, settings});
+  deployer_ =
+      std::make_unique<Deployer>(DeployerParts{loop_, disk_, time, time, *state_.state, *event_log_,
+                                               *store_, *listeners_, *pool_, settings});
   LoadResult loaded = LoadDeployment(settings.deployment_file, settings.load_options);
   if (!loaded.deployment) return ToProblems(loaded.errors);
-  return deployer_->Start(*std::move(loaded.deployment), state_.snapshot);
+  return deployer_->Start({*std::move(loaded.deployment), state_.snapshot, false});
+}
+
+std::vector<ConfigProblem> DeployerWorld::GoOn() {
+  deployer_ =
+      std::make_unique<Deployer>(DeployerParts{loop_, disk_, time, time, *state_.state, *event_log_,
+                                               *store_, *listeners_, *pool_, settings});
+  LoadOptions options;
+  options.formatted = true;
+  LoadResult last = ParseDeployment(state_.snapshot.revision->deployment, "state", options);
+  if (!last.deployment) return ToProblems(last.errors);
+  return deployer_->Start({*std::move(last.deployment), state_.snapshot, true});
 }
 
 StateSnapshot DeployerWorld::CloseState() {
@@ -136,26 +151,76 @@ bool DeployerWorld::Settled() {
   return Until([this] { return pool_->settled(); });
 }
 
-absl::StatusOr<ReloadOutcome> DeployerWorld::Reload(const Caller& caller) {
-  std::optional<absl::StatusOr<ReloadOutcome>> outcome;
-  deployer_->Reload(caller, [&outcome](auto done) { outcome = std::move(done); });
+template <typename Outcome>
+absl::StatusOr<Outcome> DeployerWorld::Await(
+    const std::function<void(std::function<void(absl::StatusOr<Outcome>)>)>& begin) {
+  std::optional<absl::StatusOr<Outcome>> outcome;
+  begin([&outcome](absl::StatusOr<Outcome> done) { outcome = std::move(done); });
   EXPECT_TRUE(Until([&outcome] { return outcome.has_value(); }));
-  return outcome.value_or(absl::DeadlineExceededError("reload"));
+  return outcome.value_or(absl::DeadlineExceededError("never answered"));
+}
+
+absl::StatusOr<ReloadOutcome> DeployerWorld::Reload(const Caller& caller) {
+  return Await<ReloadOutcome>([&](auto done) { deployer_->Reload(caller, done); });
+}
+
+absl::StatusOr<DeployOutcome> DeployerWorld::Deploy(DeployRequest request, const Caller& caller) {
+  return Await<DeployOutcome>([&](auto done) { deployer_->Deploy(caller, request, done); });
+}
+
+absl::StatusOr<DeployOutcome> DeployerWorld::Rollback(RollbackRequest request,
+                                                      const Caller& caller) {
+  return Await<DeployOutcome>([&](auto done) { deployer_->Rollback(caller, request, done); });
+}
+
+absl::StatusOr<HistoryView> DeployerWorld::History(const std::string& service) {
+  return Await<HistoryView>([&](auto done) { deployer_->ReadHistory(service, 100, done); });
+}
+
+absl::StatusOr<StoreOutcome> DeployerWorld::MaintainStore(bool check, bool collect) {
+  return Await<StoreOutcome>([&](auto done) { deployer_->MaintainStore(check, collect, done); });
 }
 
 absl::StatusOr<uint64_t> DeployerWorld::Stop(const std::string& name, const Caller& caller) {
-  std::optional<absl::StatusOr<uint64_t>> outcome;
-  deployer_->StopService(caller, name, [&outcome](auto done) { outcome = std::move(done); });
-  EXPECT_TRUE(Until([&outcome] { return outcome.has_value(); }));
-  return outcome.value_or(absl::DeadlineExceededError("stop"));
+  return Await<uint64_t>([&](auto done) { deployer_->StopService(caller, name, done); });
 }
 
 absl::StatusOr<uint64_t> DeployerWorld::StartService(const std::string& name,
                                                      const Caller& caller) {
-  std::optional<absl::StatusOr<uint64_t>> outcome;
-  deployer_->StartService(caller, name, [&outcome](auto done) { outcome = std::move(done); });
-  EXPECT_TRUE(Until([&outcome] { return outcome.has_value(); }));
-  return outcome.value_or(absl::DeadlineExceededError("start"));
+  return Await<uint64_t>([&](auto done) { deployer_->StartService(caller, name, done); });
+}
+
+void DeployerWorld::OnPoolChanged() {
+  boost::asio::post(loop_, [this] {
+    if (deployer_ != nullptr) deployer_->LookAtRollouts();
+  });
+}
+
+std::string DeployerWorld::PathOfBuild(const std::string& build) {
+  return std::filesystem::absolute(absl::StrCat("tests/services/", build, ".so"));
+}
+
+std::string DeployerWorld::HashOfBuild(const std::string& build) {
+  std::ifstream file(PathOfBuild(build), std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  Sha256 sha256;
+  sha256.Update(content);
+  return HexDigest(sha256.Finish());
+}
+
+std::vector<std::string> DeployerWorld::SlotsWith(const std::string& service,
+                                                  const std::string& build) {
+  std::vector<std::string> slots;
+  const std::string hash = HashOfBuild(build);
+  for (const std::string& worker : workers.Names()) {
+    const FakeWorker* fake = workers.Find(worker);
+    const auto path = fake->ModulePath(deployer_->ids().ids.at(service));
+    if (path.find(hash) == std::string::npos || fake->draining()) continue;
+    // worker/GROUP/SLOT/GENERATION
+    slots.push_back(worker.substr(7, worker.rfind('/') - 7));
+  }
+  std::sort(slots.begin(), slots.end());
+  return slots;
 }
 
 bool DeployerWorld::IsHosted(const std::string& name) {

@@ -31,18 +31,29 @@ class DeployerWorld final : public PoolObserver {
   void Write(std::string_view services);
   // One service of the file, with the module "m.so", on a unix socket of the runtime folder.
   std::string Service(const std::string& name, const std::string& more = "") const;
-  // Gives "m.so" the content of an earlier or a later build.
+  // Gives "m.so" the content of an earlier or a later build ("echo", "echo2").
   void WriteModule(const std::string& build);
+  // The SHA-256 of one of them.
+  static std::string HashOfBuild(const std::string& build);
+  static std::string PathOfBuild(const std::string& build);
+  // Where the service's workers have this build, as they were told: group/slot.
+  std::vector<std::string> SlotsWith(const std::string& service, const std::string& build);
   std::string Socket(const std::string& name) const { return folder / ("run/" + name + ".sock"); }
   bool HasSocket(const std::string& name) const;
 
   // The first deployment, from the file and from what the state has.
   std::vector<ConfigProblem> Start();
-  // The supervisor ends, and the next one finds what it has left; Start comes after that.
+  // The supervisor ends, and the next one finds what it has left; Start or GoOn comes after that.
   void Restart();
+  // As a supervisor does that goes on after another: without the file.
+  std::vector<ConfigProblem> GoOn();
   // What the state has; nothing can be written into it any more.
   StateSnapshot CloseState();
   absl::StatusOr<ReloadOutcome> Reload(const Caller& caller = {});
+  absl::StatusOr<DeployOutcome> Deploy(DeployRequest request, const Caller& caller = {});
+  absl::StatusOr<DeployOutcome> Rollback(RollbackRequest request, const Caller& caller = {});
+  absl::StatusOr<HistoryView> History(const std::string& service);
+  absl::StatusOr<StoreOutcome> MaintainStore(bool check, bool collect);
   absl::StatusOr<uint64_t> Stop(const std::string& name, const Caller& caller = {});
   absl::StatusOr<uint64_t> StartService(const std::string& name, const Caller& caller = {});
   // Runs everything until `condition`; false when it does not come.
@@ -61,7 +72,7 @@ class DeployerWorld final : public PoolObserver {
 
   // PoolObserver
   void OnPoolEvent(const PoolEvent&) override {}
-  void OnPoolChanged() override {}
+  void OnPoolChanged() override;
 
   const testing::TemporaryFolder folder;
   ManualTime time;
@@ -72,6 +83,9 @@ class DeployerWorld final : public PoolObserver {
 
  private:
   void Build();
+  template <typename Outcome>
+  absl::StatusOr<Outcome> Await(
+      const std::function<void(std::function<void(absl::StatusOr<Outcome>)>)>& begin);
   State::Options StateFile() const;
 
   boost::asio::io_context loop_;

@@ -79,7 +79,7 @@ TEST_F(HistoryTablesTest, KeepsTheLatestChangesOfEachService) {
   Write(Change("b", 1, Hash('b')));
   for (uint64_t revision = 1; revision <= 25; ++revision) Write(Change("a", revision, Hash('a')));
   const auto changes = *history_.Changes("a", 100);
-  ASSERT_THAT(changes, SizeIs(HistoryTables::kKeptChanges));
+  ASSERT_THAT(changes, SizeIs(kKeptChanges));
   EXPECT_EQ(changes.front().revision, 25u);
   EXPECT_EQ(changes.back().revision, 16u);
   EXPECT_THAT(*history_.Changes("b", 100), SizeIs(1));
