@@ -75,7 +75,8 @@ std::string HistoryView(const admin::v1::ListHistoryResponse& history, const std
   }
   std::string text = table.Render(look.colour);
   if (history.held_since() != 0) {
-    text += Line(absl::StrCat("\nsince revision ", history.held_since(),
+    text += "\n";
+    text += Line(absl::StrCat("since revision ", history.held_since(),
                               " it does not run as the deployment file says; it will again when "
                               "the file says something new of it"));
   }

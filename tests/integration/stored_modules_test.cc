@@ -25,6 +25,7 @@
 namespace cohost::testing {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -60,8 +61,8 @@ class StoredModules : public ::testing::Test {
   // The same processes, and both services answer.
   void ExpectUnaffected() {
     EXPECT_EQ(host_->WorkerPids(), workers_);
-    EXPECT_THAT(BodyOf(*host_, "target"), HasSubstr("target"));
-    EXPECT_THAT(BodyOf(*host_, "neighbour"), HasSubstr("neighbour"));
+    EXPECT_THAT(BodyOf(*host_, "target"), EndsWith(" 1\n"));
+    EXPECT_THAT(BodyOf(*host_, "neighbour"), EndsWith(" 1\n"));
   }
 
   const TemporaryFolder folder_;

@@ -38,6 +38,30 @@ class CountingOperations final : public HostOperations {
                     std::function<void(absl::StatusOr<uint64_t>)> done) override {
     done(2);
   }
+  void Deploy(const Caller&, DeployRequest request,
+              std::function<void(absl::StatusOr<DeployOutcome>)> done) override {
+    DeployOutcome outcome;
+    outcome.service = request.service;
+    done(outcome);
+  }
+  void Rollback(const Caller&, RollbackRequest request,
+                std::function<void(absl::StatusOr<DeployOutcome>)> done) override {
+    DeployOutcome outcome;
+    outcome.restored = request.revision;
+    done(outcome);
+  }
+  void ReadHistory(const std::string&, uint32_t limit,
+                   std::function<void(absl::StatusOr<HistoryView>)> done) override {
+    HistoryView view;
+    view.current = limit;
+    done(view);
+  }
+  void MaintainStore(const Caller&, bool check, bool,
+                     std::function<void(absl::StatusOr<StoreOutcome>)> done) override {
+    StoreOutcome outcome;
+    outcome.check.files = check ? 1 : 0;
+    done(outcome);
+  }
   void Plan(std::string, std::string,
             std::function<void(absl::StatusOr<PlanOutcome>)> done) override {
     done(PlanOutcome{});
@@ -137,6 +161,34 @@ TEST_F(HostGatewayTest, CallsAreMadeOnTheLoopWithTheirCaller) {
   });
   EXPECT_EQ(where.get_future().get(), thread_.get_id());
   EXPECT_EQ(operations_.last_uid, 42u);
+}
+
+TEST_F(HostGatewayTest, WhatIsAskedOfVersionsComesToTheLoop) {
+  const auto loop = thread_.get_id();
+  std::promise<std::pair<std::thread::id, std::string>> deployed;
+  DeployRequest deploy;
+  deploy.service = "shop";
+  gateway_->Deploy({}, deploy, [&](const absl::StatusOr<DeployOutcome>& outcome) {
+    deployed.set_value({std::this_thread::get_id(), outcome->service});
+  });
+  EXPECT_EQ(deployed.get_future().get(), std::make_pair(loop, std::string("shop")));
+  std::promise<std::pair<std::thread::id, uint64_t>> restored;
+  RollbackRequest rollback;
+  rollback.revision = 5;
+  gateway_->Rollback({}, rollback, [&](const absl::StatusOr<DeployOutcome>& outcome) {
+    restored.set_value({std::this_thread::get_id(), outcome->restored});
+  });
+  EXPECT_EQ(restored.get_future().get(), std::make_pair(loop, uint64_t{5}));
+  std::promise<std::pair<std::thread::id, uint64_t>> read;
+  gateway_->ReadHistory("shop", 3, [&](const absl::StatusOr<HistoryView>& view) {
+    read.set_value({std::this_thread::get_id(), view->current});
+  });
+  EXPECT_EQ(read.get_future().get(), std::make_pair(loop, uint64_t{3}));
+  std::promise<std::pair<std::thread::id, uint64_t>> checked;
+  gateway_->MaintainStore({}, true, false, [&](const absl::StatusOr<StoreOutcome>& outcome) {
+    checked.set_value({std::this_thread::get_id(), outcome->check.files});
+  });
+  EXPECT_EQ(checked.get_future().get(), std::make_pair(loop, uint64_t{1}));
 }
 
 TEST_F(HostGatewayTest, MemoryIsMeasuredAsDeeplyAsAsked) {

@@ -270,6 +270,95 @@ TEST_F(AdminServiceTest, ReloadAnswersWhatChangedOrAllProblems) {
   EXPECT_EQ(response.problems(1).message(), "second");
 }
 
+TEST_F(AdminServiceTest, DeployPassesOnWhatIsAskedAndAnswersWhatCameOfIt) {
+  v1::DeployRequest request;
+  request.set_service("catalog");
+  request.set_path("/srv/new.so");
+  request.set_wait(true);
+  request.mutable_canary_time()->set_seconds(90);
+  v1::DeployResponse response;
+  ASSERT_TRUE(stub_->Deploy(Context().get(), request, &response).ok());
+  EXPECT_TRUE(response.changed());
+  EXPECT_EQ(response.revision(), 4u);
+  EXPECT_EQ(response.module_hash(), std::string(64, 'd'));
+  EXPECT_THAT(response.serving(), ElementsAre("steady-1/0"));
+  EXPECT_THAT(host_.calls(),
+              ElementsAre(::testing::StartsWith("deploy catalog /srv/new.so wait=1 canary=1m30s")));
+  request.set_path("/srv/wrong.so");
+  ASSERT_TRUE(stub_->Deploy(Context().get(), request, &response).ok());
+  ASSERT_EQ(response.problems_size(), 1);
+  EXPECT_EQ(response.problems(0).key_path(), "services.catalog.module");
+  EXPECT_FALSE(response.changed());
+  request.set_path("/srv/sick.so");
+  EXPECT_EQ(stub_->Deploy(Context().get(), request, &response).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(AdminServiceTest, DeployRefusesWhatMakesNoSenseBeforeTheHostSeesIt) {
+  const auto code = [&](const auto& change) {
+    v1::DeployRequest request;
+    request.set_service("catalog");
+    change(request);
+    v1::DeployResponse response;
+    return stub_->Deploy(Context().get(), request, &response).error_code();
+  };
+  EXPECT_EQ(code([](auto& r) { r.set_service("catalgo"); }), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(code([](auto& r) { r.set_path("relative.so"); }), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code([](auto& r) { r.set_path(std::string("/a\0b", 4)); }),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code([](auto& r) { r.mutable_canary_time()->set_seconds(-1); }),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code([](auto& r) { r.mutable_canary_time()->set_seconds(INT64_MAX); }),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code([](auto& r) { r.set_if_revision(99); }), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(host_.calls(), ::testing::IsEmpty());
+}
+
+TEST_F(AdminServiceTest, RollbackOfAServiceAndOfTheDeployment) {
+  v1::RollbackRequest request;
+  v1::DeployResponse response;
+  EXPECT_EQ(stub_->Rollback(Context().get(), request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_revision(2);
+  ASSERT_TRUE(stub_->Rollback(Context().get(), request, &response).ok());
+  EXPECT_EQ(response.restored_revision(), 2u);
+  request.set_service("catalgo");
+  EXPECT_EQ(stub_->Rollback(Context().get(), request, &response).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(AdminServiceTest, HistoryIsLimitedAndTellsWho) {
+  v1::ListHistoryRequest request;
+  request.set_service("catalog");
+  v1::ListHistoryResponse response;
+  ASSERT_TRUE(stub_->ListHistory(Context().get(), request, &response).ok());
+  ASSERT_EQ(response.revisions_size(), 2);
+  EXPECT_EQ(response.revisions(0).action(), "deploy");
+  EXPECT_EQ(response.revisions(0).uid(), 1000u);
+  EXPECT_FALSE(response.revisions(1).has_uid());
+  EXPECT_EQ(response.revisions(1).module_hash(), std::string(64, 'a'));
+  EXPECT_EQ(response.held_since(), 2u);
+  request.set_limit(1);
+  ASSERT_TRUE(stub_->ListHistory(Context().get(), request, &response).ok());
+  EXPECT_EQ(response.revisions_size(), 1);
+  request.set_limit(1001);
+  EXPECT_EQ(stub_->ListHistory(Context().get(), request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(AdminServiceTest, MaintainModulesNeedsSomethingToDo) {
+  v1::MaintainModulesRequest request;
+  v1::MaintainModulesResponse response;
+  EXPECT_EQ(stub_->MaintainModules(Context().get(), request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_check(true);
+  request.set_collect(true);
+  ASSERT_TRUE(stub_->MaintainModules(Context().get(), request, &response).ok());
+  EXPECT_EQ(response.files(), 3u);
+  EXPECT_EQ(response.removed(), 2u);
+  EXPECT_THAT(response.foreign(), ElementsAre("README"));
+}
+
 TEST_F(AdminServiceTest, PlanAndValidateOfAGivenText) {
   v1::PlanRequest plan_request;
   v1::PlanResponse plan;

@@ -124,6 +124,29 @@ TEST_F(CohostctlTest, TablesAreAsTheGoldenFiles) {
   ExpectGolden("memory_modules", {"memory", "--modules"});
   ExpectGolden("plan", {"plan"});
   ExpectGolden("events", {"events"});
+  ExpectGolden("history", {"history"});
+  ExpectGolden("history_service", {"history", "catalog"});
+  ExpectGolden("deploy", {"deploy", "catalog", "/srv/new.so", "--wait"});
+  ExpectGolden("rollback", {"rollback", "catalog"});
+  ExpectGolden("fsck", {"fsck", "--collect"});
+}
+
+TEST_F(CohostctlTest, DeployTellsWhatIsWrongByItsExitStatus) {
+  const Outcome wrong = Run({"deploy", "catalog", "/srv/wrong.so"});
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.errors, HasSubstr("services.catalog.module: it is cut"));
+  EXPECT_THAT(wrong.errors, HasSubstr("nothing was changed"));
+  const Outcome sick = Run({"deploy", "catalog", "/srv/sick.so"});
+  EXPECT_EQ(sick.exit_code, 1);
+  EXPECT_THAT(sick.errors, HasSubstr("the canary did not become ready"));
+  const Outcome same = Run({"deploy", "catalog"});
+  EXPECT_EQ(same.exit_code, 0);
+  EXPECT_THAT(same.out, HasSubstr("nothing changed"));
+  EXPECT_EQ(Run({"deploy", "catalog", "--canary-time", "soon"}).exit_code, 1);
+  const Outcome whole = Run({"rollback"});
+  EXPECT_EQ(whole.exit_code, 1);
+  EXPECT_THAT(whole.errors, HasSubstr("--to"));
+  EXPECT_EQ(Run({"rollback", "--to", "2"}).exit_code, 0);
 }
 
 TEST_F(CohostctlTest, ModulesFitATerminal) {
