@@ -15,12 +15,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/format/data_image.h"
-#include "base/format/data_image_builder.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "base/strings.h"
 #include "base/system/file.h"
-#include "supervisor/modules/verify/elf_file.h"
+#include "supervisor/modules/verify/verify_stored_file.h"
 
 namespace cohost::supervisor {
 
@@ -97,9 +96,7 @@ absl::StatusOr<std::string> HashOf(int fd, uint64_t size) {
 
 // The cheap part of the check, before anything is copied.
 absl::Status CheckSource(const Source& source, StoredKind kind) {
-  if (kind == StoredKind::kModule) {
-    return CheckSharedObject(source.fd.get()).status();
-  }
+  if (kind == StoredKind::kModule) return VerifyStoredFile(source.fd.get(), kind).status();
   if (kind != StoredKind::kDataImage) return absl::OkStatus();
   unsigned char header[COHOST_DATA_IMAGE_HEADER_SIZE] = {};
   const ssize_t n = ::pread(source.fd.get(), header, sizeof header, 0);
@@ -108,18 +105,6 @@ absl::Status CheckSource(const Source& source, StoredKind kind) {
   cohost_data_image image;
   const char* wrong = cohost_data_image_open(header, length, &image);
   return wrong == nullptr ? absl::OkStatus() : absl::InvalidArgumentError(wrong);
-}
-
-absl::StatusOr<std::vector<std::string>> CheckCopy(int fd, StoredKind kind) {
-  if (kind == StoredKind::kModule) {
-    COHOST_ASSIGN_OR_RETURN(ElfReport report, CheckSharedObject(fd));
-    return std::move(report.warnings);
-  }
-  if (kind != StoredKind::kDataImage) return std::vector<std::string>();
-  const absl::Status status = VerifyDataImage(fd);
-  if (absl::IsDataLoss(status)) return absl::InvalidArgumentError(status.message());
-  COHOST_RETURN_IF_ERROR(status);
-  return std::vector<std::string>();
 }
 
 }  // namespace
@@ -199,7 +184,8 @@ absl::StatusOr<StoredFile> Publication::Stage(int source, const FileStamp& stamp
   const StoredName name{file.hash, kind};
   file.path = folder_.PathOf(name);
   if (Has(name, file.size)) return file;
-  COHOST_ASSIGN_OR_RETURN(file.warnings, CheckCopy(copy.get(), kind));
+  COHOST_ASSIGN_OR_RETURN(FileReport report, VerifyStoredFile(copy.get(), kind));
+  file.warnings = std::move(report.warnings);
   COHOST_RETURN_IF_ERROR(Place(std::move(copy), temporary, name, file.size));
   return file;
 }

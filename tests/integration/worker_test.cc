@@ -167,6 +167,16 @@ TEST(Worker, OneServiceThatCannotStartLeavesItsNeighboursAlone) {
   expect_failed(dotnet, "RUNTIME_DOTNET");
 }
 
+// The worker's allocator is its own (jemalloc), and libc's functions give memory of it.
+TEST(Worker, MOD_05_MemoryThatLibcGaveAModuleIsFreedByTheSameAllocator) {
+  ReadyWorker worker;
+  const LoopbackListener listener = ListenOnLoopback();
+  worker.Serve(Module(1, "libc_memory", 1), listener);
+  absl::StatusOr<HttpClient> client = HttpClient::Connect(listener.port);
+  ASSERT_TRUE(client.ok()) << client.status();
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(Fetch(*client), "same\n") << worker->Log();
+}
+
 TEST(Worker, AssigningTwiceIsAssigningOnce) {
   ReadyWorker worker;
   const LoopbackListener listener = ListenOnLoopback();

@@ -2,12 +2,15 @@
 //
 // STA-02 for the module store: a publisher is killed before each of its system calls in turn.
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -27,7 +30,9 @@ constexpr int kMostCalls = 20'000;
 
 // Runs the program until it has entered `calls` system calls and kills it there. The exit status
 // when it ended before, -1 when it was killed, -2 when it cannot be traced.
-int RunUntil(int calls, const std::vector<std::string>& arguments) {
+// `log` gets the number of every call that was entered.
+int RunUntil(int calls, const std::vector<std::string>& arguments,
+             std::vector<uint64_t>* log = nullptr) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -45,6 +50,12 @@ int RunUntil(int calls, const std::vector<std::string>& arguments) {
     if (::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) break;
     if (::waitpid(child, &status, 0) != child) return -2;
     if (WIFEXITED(status)) return WEXITSTATUS(status);
+    __ptrace_syscall_info call;
+    if (log != nullptr && stops % 2 == 0 &&
+        ::ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), child, sizeof call,
+                 &call) > 0) {
+      log->push_back(call.entry.nr);
+    }
     if (WIFSIGNALED(status)) return -2;
   }
   ::kill(child, SIGKILL);
@@ -104,6 +115,25 @@ TEST_F(InterruptedPublish, STA_02_AKillAtAnySystemCallLeavesAStoreThatIsSound) {
   }
   // Some of these were in the middle of a publish, not all before it.
   EXPECT_GT(calls, 60);
+}
+
+TEST_F(InterruptedPublish, STA_02_ContentIsSyncedBeforeNamesAndNamesBeforeTheEnd) {
+  Clean();
+  std::vector<uint64_t> calls;
+  const int status = RunUntil(kMostCalls, arguments_, &calls);
+  if (status == -2) GTEST_SKIP() << "this machine does not let a test trace its child";
+  ASSERT_EQ(status, 0);
+  const auto is_sync = [](uint64_t call) { return call == SYS_fsync || call == SYS_syncfs; };
+  const auto is_name = [](uint64_t call) { return call == SYS_renameat2; };
+  const auto first_name = std::find_if(calls.begin(), calls.end(), is_name);
+  ASSERT_NE(first_name, calls.end());
+  // One of the three files and one of the folder at least; nothing is written between the first and
+  // the name.
+  const auto before = std::find_if(std::make_reverse_iterator(first_name), calls.rend(), is_sync);
+  ASSERT_NE(before, calls.rend());
+  EXPECT_EQ(std::count(before.base(), first_name, SYS_write), 0);
+  const auto last_name = std::find_if(calls.rbegin(), calls.rend(), is_name);
+  EXPECT_NE(std::find_if(calls.rbegin(), last_name, is_sync), last_name);
 }
 
 TEST_F(InterruptedPublish, STA_02_APublishAfterTheKillCompletesWhatWasBegun) {

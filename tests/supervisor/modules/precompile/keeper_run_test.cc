@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs run by a real keeper.
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -68,7 +70,9 @@ TEST_F(KeeperRun, ProgramsStandBehindWhatServes) {
   // The 19th field of stat is the nice value, the 41st the policy (3: batch).
   const auto result = Run("cut -d' ' -f19,41 /proc/self/stat");
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->output, "19 3\n");
+  // From where this test stands, up to the last.
+  const int nice = std::min(::getpriority(PRIO_PROCESS, 0) + 19, 19);
+  EXPECT_EQ(result->output, std::to_string(nice) + " 3\n");
 }
 
 TEST_F(KeeperRun, NothingIsLeftOfAProgramThatTakesTooLong) {
