@@ -2,6 +2,7 @@
 #include "supervisor/deployer/deployer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,8 @@
 #include "supervisor/deployer/deployment_change.h"
 #include "supervisor/deployer/pool_targets.h"
 #include "supervisor/deployer/signature_requirement.h"
+#include "supervisor/modules/signing/derived_record.h"
+#include "supervisor/modules/signing/signature_store.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -74,6 +77,21 @@ const Service* FindService(const Deployment& deployment, const std::string& name
     if (service.name == name) return &service;
   }
   return nullptr;
+}
+
+// What is known of files that are gone. Blocks on the disk.
+absl::Status ForgetRecords(const ModuleStore& store, const StoreCollection& collection) {
+  const SignatureStore signatures(store.folder());
+  const DerivedRecords derived(store.folder());
+  for (const StoredFile& file : collection.removed) {
+    const bool is_there =
+        std::any_of(std::begin(kStoredKinds), std::end(kStoredKinds),
+                    [&](StoredKind kind) { return store.Find(file.hash, kind).ok(); });
+    if (is_there) continue;
+    COHOST_RETURN_IF_ERROR(signatures.Forget(file.hash));
+    COHOST_RETURN_IF_ERROR(derived.Forget(file.hash));
+  }
+  return absl::OkStatus();
 }
 
 std::string FirstProblem(const std::vector<ConfigProblem>& problems) {
@@ -644,6 +662,7 @@ void Deployer::Collect(std::set<std::string> keep, bool check, bool collect,
         }
         if (collect) {
           COHOST_ASSIGN_OR_RETURN(outcome.collection, parts_.store.Collect(keep, kLeastAge));
+          COHOST_RETURN_IF_ERROR(ForgetRecords(parts_.store, outcome.collection));
         }
         COHOST_RETURN_IF_ERROR(parts_.store.SaveIndex());
         return outcome;

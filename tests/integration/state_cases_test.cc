@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -55,15 +56,18 @@ std::map<std::string, size_t> Leftovers(TestHost& host) {
 void KillWorkers(TestHost& host, int kills) {
   std::mt19937 random(7);
   for (int kill_number = 0; kill_number < kills; ++kill_number) {
-    std::map<std::string, pid_t> workers;
+    std::vector<pid_t> workers;
     ASSERT_TRUE(Eventually([&] {
-      workers = host.WorkerPids();
+      workers.clear();
+      // What the host says may be a moment old.
+      for (const auto& [slot, pid] : host.WorkerPids()) {
+        if (IsAlive(pid)) workers.push_back(pid);
+      }
       return workers.size() > kServices / 2;
     }));
-    auto victim = workers.begin();
-    std::advance(victim, random() % workers.size());
-    ASSERT_EQ(kill(victim->second, SIGKILL), 0);
-    ASSERT_TRUE(Eventually([&] { return !IsAlive(victim->second); }));
+    const pid_t victim = workers[random() % workers.size()];
+    ASSERT_EQ(kill(victim, SIGKILL), 0);
+    ASSERT_TRUE(Eventually([&] { return !IsAlive(victim); }));
   }
 }
 

@@ -6,10 +6,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/format/data_image_builder.h"
 #include "supervisor/deployer/deployer.h"
 #include "tests/supervisor/deployer/deployer_world.h"
 
@@ -248,6 +250,37 @@ TEST_F(DeployTest, RollbackWorksWhenTheSourceIsGone) {
   const auto outcome = world_.Rollback(Back());
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_EQ(ModuleOf("a"), kEcho);
+}
+
+TEST_F(DeployTest, ADataImageIsDeployedAndBroughtBackLikeAModule) {
+  const std::string image = world_.folder / "words.img";
+  const auto write = [&](const std::string& value) {
+    DataImageBuilder builder("words");
+    builder.Add("key", value);
+    // A new file, as it should be done; one that is written in place would do too.
+    std::filesystem::remove(image);
+    std::ofstream(image, std::ios::binary) << *builder.Build();
+  };
+  write("one");
+  world_.Write(world_.Service("a", "  group: shop\n  data_images: {words: words.img}\n") +
+               "groups: [{name: shop, workers: 2}]\n");
+  ASSERT_THAT(world_.Start(), IsEmpty());
+  ASSERT_TRUE(world_.Settled());
+  const auto hash = [&] {
+    return deployer().prepared().services.at("a").data_images.at("words").hash;
+  };
+  const std::string before = hash();
+  write("two");
+  DeployRequest request = Request();
+  request.wait = true;
+  const auto outcome = world_.Deploy(request);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_TRUE(outcome->changed);
+  EXPECT_THAT(outcome->serving, SizeIs(2));
+  EXPECT_NE(hash(), before);
+  std::filesystem::remove(image);
+  ASSERT_TRUE(world_.Rollback(Back()).ok());
+  EXPECT_EQ(hash(), before);
 }
 
 TEST_F(DeployTest, RollbackWithoutAnEarlierVersionSaysSo) {
