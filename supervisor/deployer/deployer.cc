@@ -2,7 +2,6 @@
 #include "supervisor/deployer/deployer.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -14,8 +13,7 @@
 #include "supervisor/deployer/deployment_change.h"
 #include "supervisor/deployer/pool_targets.h"
 #include "supervisor/deployer/signature_requirement.h"
-#include "supervisor/modules/signing/derived_record.h"
-#include "supervisor/modules/signing/signature_store.h"
+#include "supervisor/deployer/store_care.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -24,8 +22,6 @@ namespace {
 constexpr size_t kMostWaiting = 16;
 // A replacement has the group's start_timeout; this is for what is around it.
 constexpr absl::Duration kReplacementReserve = absl::Seconds(15);
-// Another process (a supervisor that is being replaced) may have published a file just now.
-constexpr absl::Duration kLeastAge = absl::Minutes(10);
 // Of a hash, for people.
 constexpr size_t kShortHash = 12;
 
@@ -65,35 +61,6 @@ Placement PlacementOf(const std::string& service, const Placement& placement) {
   return only;
 }
 
-std::optional<Deployment> ParseKept(const StateRevision& revision) {
-  LoadOptions options;
-  options.formatted = true;
-  return ParseDeployment(revision.deployment, absl::StrCat("revision ", revision.revision), options)
-      .deployment;
-}
-
-const Service* FindService(const Deployment& deployment, const std::string& name) {
-  for (const Service& service : deployment.services) {
-    if (service.name == name) return &service;
-  }
-  return nullptr;
-}
-
-// What is known of files that are gone. Blocks on the disk.
-absl::Status ForgetRecords(const ModuleStore& store, const StoreCollection& collection) {
-  const SignatureStore signatures(store.folder());
-  const DerivedRecords derived(store.folder());
-  for (const StoredFile& file : collection.removed) {
-    const bool is_there =
-        std::any_of(std::begin(kStoredKinds), std::end(kStoredKinds),
-                    [&](StoredKind kind) { return store.Find(file.hash, kind).ok(); });
-    if (is_there) continue;
-    COHOST_RETURN_IF_ERROR(signatures.Forget(file.hash));
-    COHOST_RETURN_IF_ERROR(derived.Forget(file.hash));
-  }
-  return absl::OkStatus();
-}
-
 std::string FirstProblem(const std::vector<ConfigProblem>& problems) {
   const ConfigProblem& first = problems.front();
   return absl::StrCat(problems.size(),
@@ -106,6 +73,7 @@ std::string FirstProblem(const std::vector<ConfigProblem>& problems) {
 
 Deployer::Deployer(const DeployerParts& parts)
     : parts_(parts),
+      earlier_(parts.state, parts.loop),
       in_force_({parts.loop, parts.clock, parts.state, parts.events, parts.listeners, parts.pool}) {
 }
 
@@ -437,120 +405,53 @@ void Deployer::LookAtRollouts() {
 
 void Deployer::Rollback(const Caller& caller, RollbackRequest request, Done<DeployOutcome> done) {
   const auto run = [this, caller, request, done] {
-    if (request.service.empty()) return RestoreDeployment(caller, request, done);
-    if (prepared().services.contains(request.service)) return FindEarlier(caller, request, done);
+    if (request.service.empty()) return RestoreDeployment(caller, request.revision, done);
+    const auto found = prepared().services.find(request.service);
+    if (found != prepared().services.end()) {
+      return earlier_.Find(request.service, request.revision, SourceFingerprint(found->second),
+                           [this, caller, request, done](const absl::StatusOr<EarlierVersion>& to) {
+                             if (to.ok()) return RestoreService(caller, request, *to, done);
+                             done(to.status());
+                             EndOperation();
+                           });
+    }
     done(absl::NotFoundError(absl::StrCat("there is no service '", request.service, "'")));
     EndOperation();
   };
   Begin({caller, run, done});
 }
 
-void Deployer::FindEarlier(const Caller& caller, const RollbackRequest& request,
-                           const Done<DeployOutcome>& done) {
-  const auto fail = [this, done](const absl::Status& status) {
-    done(status);
-    EndOperation();
-  };
-  const uint64_t now = SourceFingerprint(prepared().services.at(request.service));
-  const auto pick = [this, caller, request, now, fail,
-                     done](const absl::StatusOr<std::vector<ServiceChange>>& changes) {
-    if (!changes.ok()) return fail(changes.status());
-    const auto wanted = [&](const ServiceChange& change) {
-      return !change.files.module.empty() &&
-             (request.revision == 0 ? change.fingerprint != now
-                                    : change.revision <= request.revision);
-    };
-    const auto change = std::find_if(changes->begin(), changes->end(), wanted);
-    if (change == changes->end()) {
-      return fail(absl::NotFoundError(absl::StrCat("no earlier version of '", request.service,
-                                                   "' is kept; `cohostctl history ",
-                                                   request.service, "` shows those that are")));
-    }
-    parts_.state.ReadRevision(
-        change->revision, [this, caller, request, change = *change, fail,
-                           done](const absl::StatusOr<StateRevision>& revision) {
-          boost::asio::post(parts_.loop, [this, caller, request, change, fail, done, revision] {
-            if (!revision.ok()) return fail(revision.status());
-            RestoreService(caller, request, change, *revision, done);
-          });
-        });
-  };
-  parts_.state.ReadChanges(
-      request.service, kKeptChanges,
-      [this, pick](absl::StatusOr<std::vector<ServiceChange>> changes) {
-        boost::asio::post(parts_.loop, [pick, changes = std::move(changes)] { pick(changes); });
-      });
-}
-
 void Deployer::RestoreService(const Caller& caller, const RollbackRequest& request,
-                              const ServiceChange& change, const StateRevision& revision,
-                              const Done<DeployOutcome>& done) {
-  const std::optional<Deployment> text = ParseKept(revision);
-  const Service* service = text ? FindService(*text, request.service) : nullptr;
-  if (service == nullptr) {
-    done(absl::FailedPreconditionError(absl::StrCat("revision ", revision.revision,
-                                                    " cannot be in force any more: this version "
-                                                    "of Cohost does not read it")));
-    return EndOperation();
-  }
+                              const EarlierVersion& version, const Done<DeployOutcome>& done) {
   auto next = std::make_shared<NextVersion>();
   next->caller = caller;
   next->action = ChangeAction::kRollback;
   next->held = true;
   next->wait = request.wait;
-  next->outcome.restored = change.revision;
+  next->outcome.restored = version.change.revision;
   next->done = done;
   OnDisk<ServicePreparation>(
-      [this, service = *service, files = change.files,
-       keys = prepared().deployment.host.signing_keys] {
-        return PrepareService(service, parts_.store, keys, &files);
+      [this, version, keys = prepared().deployment.host.signing_keys] {
+        return PrepareService(version.service, parts_.store, keys, &version.change.files);
       },
       [this, next](ServicePreparation preparation) { Take(next, std::move(preparation)); });
 }
 
-void Deployer::RestoreDeployment(const Caller& caller, const RollbackRequest& request,
+void Deployer::RestoreDeployment(const Caller& caller, uint64_t revision,
                                  const Done<DeployOutcome>& done) {
-  const uint64_t number = request.revision;
-  struct Read {
-    absl::StatusOr<StateRevision> revision;
-    absl::StatusOr<std::map<std::string, ServiceChange>> changes;
-  };
-  const auto restore = [this, caller, number, done](const Read& read) {
-    absl::Status failed = read.revision.ok() ? read.changes.status() : read.revision.status();
-    std::optional<Deployment> text;
-    if (failed.ok()) text = ParseKept(*read.revision);
-    if (failed.ok() && !text) {
-      failed = absl::FailedPreconditionError(
-          absl::StrCat("revision ", number,
-                       " cannot be in force any more: this version of Cohost does not read it"));
-    }
-    if (!failed.ok()) {
-      done(failed);
+  earlier_.Read(revision, [this, caller, revision,
+                           done](const absl::StatusOr<EarlierDeployment>& earlier) {
+    if (!earlier.ok()) {
+      done(earlier.status());
       return EndOperation();
     }
-    HeldServices files;
-    for (const Service& service : text->services) {
-      const auto change = read.changes->find(service.name);
-      if (change == read.changes->end()) continue;
-      files.services[service.name] = {service, change->second.files, std::nullopt};
-    }
     OnDisk<Preparation>(
-        [this, deployment = *text, files] { return Prepare(parts_, deployment, files); },
-        [this, caller, number, done](Preparation preparation) {
-          FinishRestore(caller, number, std::move(preparation), done);
+        [this, earlier = *earlier] { return Prepare(parts_, earlier.deployment, earlier.files); },
+        [this, caller, revision, done](Preparation preparation) {
+          FinishRestore(caller, revision, std::move(preparation), done);
           EndOperation();
         });
-  };
-  // In the order of the state's thread, so the second answer comes last.
-  auto read = std::make_shared<Read>(Read{absl::UnknownError(""), absl::UnknownError("")});
-  parts_.state.ReadRevision(number, [read](absl::StatusOr<StateRevision> revision) {
-    read->revision = std::move(revision);
   });
-  parts_.state.ReadChangesAt(
-      number, [this, read, restore](absl::StatusOr<std::map<std::string, ServiceChange>> changes) {
-        read->changes = std::move(changes);
-        boost::asio::post(parts_.loop, [read, restore] { restore(*read); });
-      });
 }
 
 void Deployer::FinishRestore(const Caller& caller, uint64_t restored, Preparation preparation,
@@ -655,17 +556,8 @@ void Deployer::Collect(std::set<std::string> keep, bool check, bool collect,
     for (const auto& [image_name, image] : service.data_images) keep.insert(image.hash);
   }
   OnDisk<absl::StatusOr<StoreOutcome>>(
-      [this, keep = std::move(keep), check, collect]() -> absl::StatusOr<StoreOutcome> {
-        StoreOutcome outcome;
-        if (check) {
-          COHOST_ASSIGN_OR_RETURN(outcome.check, parts_.store.Check());
-        }
-        if (collect) {
-          COHOST_ASSIGN_OR_RETURN(outcome.collection, parts_.store.Collect(keep, kLeastAge));
-          COHOST_RETURN_IF_ERROR(ForgetRecords(parts_.store, outcome.collection));
-        }
-        COHOST_RETURN_IF_ERROR(parts_.store.SaveIndex());
-        return outcome;
+      [this, keep = std::move(keep), check, collect] {
+        return CareForStore(parts_.store, keep, check, collect);
       },
       [this, done](absl::StatusOr<StoreOutcome> outcome) {
         if (outcome.ok()) {

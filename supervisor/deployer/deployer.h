@@ -17,6 +17,7 @@
 #include "boost/asio/thread_pool.hpp"
 #include "supervisor/admin/host_control.h"
 #include "supervisor/deployer/deployment_in_force.h"
+#include "supervisor/deployer/earlier_versions.h"
 #include "supervisor/deployer/plan.h"
 #include "supervisor/deployer/prepared_deployment.h"
 #include "supervisor/deployer/rollout.h"
@@ -124,13 +125,9 @@ class Deployer {
   HeldServices Held() const;
   static HeldServices HeldFrom(const StateSnapshot& snapshot, bool goes_on);
 
-  void FindEarlier(const Caller& caller, const RollbackRequest& request,
-                   const Done<DeployOutcome>& done);
   void RestoreService(const Caller& caller, const RollbackRequest& request,
-                      const ServiceChange& change, const StateRevision& revision,
-                      const Done<DeployOutcome>& done);
-  void RestoreDeployment(const Caller& caller, const RollbackRequest& request,
-                         const Done<DeployOutcome>& done);
+                      const EarlierVersion& version, const Done<DeployOutcome>& done);
+  void RestoreDeployment(const Caller& caller, uint64_t revision, const Done<DeployOutcome>& done);
   void FinishRestore(const Caller& caller, uint64_t restored, Preparation preparation,
                      const Done<DeployOutcome>& done);
 
@@ -153,6 +150,7 @@ class Deployer {
 
   // Set in the constructor, never changed.
   const DeployerParts parts_;
+  const EarlierVersions earlier_;
   // Loop thread only.
   DeploymentInForce in_force_;
   std::deque<Operation> operations_;
