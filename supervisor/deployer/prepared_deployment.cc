@@ -86,6 +86,18 @@ PreparedService PrepareFiles(const Service& service, const FileSource& files,
   return out;
 }
 
+// Of all services, each once.
+std::vector<std::pair<std::string, StoredKind>> SourcesOf(const Deployment& deployment) {
+  std::set<std::pair<std::string, StoredKind>> sources;
+  for (const Service& service : deployment.services) {
+    sources.emplace(service.module, StoredKind::kModule);
+    for (const auto& [name, path] : service.data_images) {
+      sources.emplace(path, StoredKind::kDataImage);
+    }
+  }
+  return {sources.begin(), sources.end()};
+}
+
 // Keys that cannot be used are problems, whether a group requires them or not.
 TrustedKeys ReadKeys(const std::map<std::string, std::string>& files,
                      std::vector<ConfigProblem>& problems) {
@@ -197,6 +209,7 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
   TrustedKeys keys;
   if (!held.goes_on) keys = ReadKeys(deployment.host.signing_keys, out.problems);
   ModuleStore::Batch batch(store);
+  if (!held.goes_on) batch.ReadAhead(SourcesOf(deployment));
   for (Service& service : deployment.services) {
     const auto found = held.services.find(service.name);
     PreparedService ready =

@@ -105,6 +105,14 @@ std::optional<StoredFile> ModuleStore::Known(const std::string& source, StoredKi
   return StoredFile{*hash, folder_.PathOf(name), Bytes{stamp.size}, kind, {}};
 }
 
+void ModuleStore::Batch::ReadAhead(const std::vector<std::pair<std::string, StoredKind>>& sources) {
+  std::vector<std::string> unknown;
+  for (const auto& [source, kind] : sources) {
+    if (!store_.Known(source, kind)) unknown.push_back(source);
+  }
+  if (unknown.size() > 1) publication_.HashAhead(unknown);
+}
+
 absl::StatusOr<StoredFile> ModuleStore::Batch::Add(const std::string& source, StoredKind kind) {
   if (auto known = store_.Known(source, kind)) return *std::move(known);
   auto added = publication_.Add(source, kind);

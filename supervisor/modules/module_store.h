@@ -65,6 +65,9 @@ class ModuleStore {
   class Batch {
    public:
     explicit Batch(ModuleStore& store) : store_(store), publication_(store.folder_) {}
+    // Several sources at once, which Add gets afterwards: read on several threads where the store
+    // does not know them. Worth it for many files of which it has most.
+    void ReadAhead(const std::vector<std::pair<std::string, StoredKind>>& sources);
     // As Publish; the file has its path after Commit only.
     absl::StatusOr<StoredFile> Add(const std::string& source, StoredKind kind);
     absl::Status Commit();

@@ -8,13 +8,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/format/data_image.h"
+#include "base/mutex.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "base/strings.h"
@@ -33,8 +37,17 @@ constexpr size_t kChunk = 64 * 1024;
 // A folder that was made but not locked yet may be taken for a dead publisher's, once in a blue
 // moon.
 constexpr int kStagingAttempts = 3;
+// More of them wait for the disk or for each other.
+constexpr size_t kMostThreads = 4;
 // While its hash is not known.
 constexpr char kCopyName[] = "/copy";
+// Read once, hashed and written from memory; larger ones are read twice where the store may have
+// them.
+constexpr Bytes kHeldInMemory = MiB(1);
+
+absl::Status Changed() {
+  return absl::AbortedError("it changed while it was read; try again when it is complete");
+}
 
 struct Source {
   UniqueFd fd;
@@ -63,31 +76,32 @@ absl::Status CheckUnchanged(const Source& source, const std::string& path) {
   if (::fstat(source.fd.get(), &now) != 0) return ErrnoStatus(errno, "fstat", path);
   if (::stat(path.c_str(), &named) != 0 || FileStamp::Of(now) != source.stamp ||
       FileStamp::Of(named) != source.stamp) {
-    return absl::AbortedError("it changed while it was read; try again when it is complete");
+    return Changed();
   }
   return absl::OkStatus();
 }
 
-// Reads up to the end, which must be after `size` bytes; `sink` gets the parts.
+// Reads up to the end, which must be after `size` bytes; `sink` gets the parts, which lie in
+// `part`.
 template <typename Sink>
-absl::Status ReadParts(int fd, uint64_t size, Sink sink) {
-  std::string part(kChunk, '\0');
+absl::Status ReadParts(int fd, uint64_t size, std::string& part, Sink sink) {
+  part.resize(kChunk);
   for (uint64_t offset = 0;;) {
     const ssize_t n = ::pread(fd, part.data(), part.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ErrnoStatus(errno, "pread", "");
     offset += static_cast<uint64_t>(n);
     if (offset > size || (n == 0 && offset < size)) {
-      return absl::AbortedError("it changed while it was read; try again when it is complete");
+      return Changed();
     }
     if (n == 0) return absl::OkStatus();
     COHOST_RETURN_IF_ERROR(sink(std::string_view(part).substr(0, static_cast<size_t>(n))));
   }
 }
 
-absl::StatusOr<std::string> HashOf(int fd, uint64_t size) {
+absl::StatusOr<std::string> HashOf(int fd, uint64_t size, std::string& buffer) {
   Sha256 sha256;
-  COHOST_RETURN_IF_ERROR(ReadParts(fd, size, [&](std::string_view part) {
+  COHOST_RETURN_IF_ERROR(ReadParts(fd, size, buffer, [&](std::string_view part) {
     sha256.Update(part);
     return absl::OkStatus();
   }));
@@ -116,7 +130,8 @@ absl::StatusOr<Bytes> CheckStoredFile(const std::string& path, const StoredName&
   if (!S_ISREG(status.st_mode)) return absl::DataLossError("it is not a regular file");
   COHOST_RETURN_IF_ERROR(fd.status());
   const auto size = static_cast<uint64_t>(status.st_size);
-  const absl::StatusOr<std::string> hash = HashOf(fd->get(), size);
+  std::string buffer;
+  const absl::StatusOr<std::string> hash = HashOf(fd->get(), size, buffer);
   if (absl::IsAborted(hash.status())) return absl::DataLossError("somebody writes to it");
   COHOST_RETURN_IF_ERROR(hash.status());
   if (*hash != name.hash) return absl::DataLossError("its content is not what its name says");
@@ -130,13 +145,53 @@ Publication::~Publication() {
   std::filesystem::remove_all(staging_, error);
 }
 
+void Publication::HashAhead(const std::vector<std::string>& sources) {
+  const size_t threads =
+      std::min<size_t>({std::thread::hardware_concurrency(), kMostThreads, sources.size()});
+  std::atomic<size_t> next = 0;
+  Mutex mutex;
+  const auto hash = [&] {
+    std::string buffer;
+    for (size_t i = next++; i < sources.size(); i = next++) {
+      const absl::StatusOr<Source> source = OpenSource(sources[i]);
+      if (!source.ok()) continue;
+      absl::StatusOr<std::string> content = HashOf(source->fd.get(), source->stamp.size, buffer);
+      if (!content.ok() || !CheckUnchanged(*source, sources[i]).ok()) continue;
+      MutexLock lock(mutex);
+      ahead_[sources[i]] = {source->stamp, *std::move(content)};
+    }
+  };
+  std::vector<std::thread> others;
+  try {
+    for (size_t i = 1; i < threads; ++i) others.emplace_back(hash);
+  } catch (const std::system_error&) {
+    // Fewer threads take longer, no more.
+  }
+  hash();
+  for (std::thread& other : others) other.join();
+}
+
 absl::StatusOr<Publication::Added> Publication::Add(const std::string& path, StoredKind kind) {
   COHOST_ASSIGN_OR_RETURN(const Source source, OpenSource(path));
   Added added;
   added.stamp = source.stamp;
   const Bytes size{source.stamp.size};
+  if (const auto ahead = ahead_.find(path);
+      ahead != ahead_.end() && ahead->second.first == source.stamp) {
+    const StoredName name{ahead->second.second, kind};
+    if (Has(name, size)) {
+      added.file = {name.hash, folder_.PathOf(name), size, kind, {}};
+      return added;
+    }
+  }
+  if (size.count <= kHeldInMemory.count) {
+    COHOST_ASSIGN_OR_RETURN(std::string hash, ReadWhole(source.fd.get(), size));
+    COHOST_RETURN_IF_ERROR(CheckUnchanged(source, path));
+    COHOST_ASSIGN_OR_RETURN(added.file, StageContent({std::move(hash), kind}, size, &added.is_new));
+    return added;
+  }
   if (MayHave(kind, size)) {
-    COHOST_ASSIGN_OR_RETURN(const std::string hash, HashOf(source.fd.get(), size.count));
+    COHOST_ASSIGN_OR_RETURN(const std::string hash, HashOf(source.fd.get(), size.count, buffer_));
     const StoredName name{hash, kind};
     if (Has(name, size)) {
       COHOST_RETURN_IF_ERROR(CheckUnchanged(source, path));
@@ -160,6 +215,40 @@ absl::StatusOr<Publication::Added> Publication::Add(const std::string& path, Sto
   return added;
 }
 
+absl::StatusOr<std::string> Publication::ReadWhole(int source, Bytes size) {
+  // One byte more shows a file that grew.
+  if (content_.empty()) content_.resize(kHeldInMemory.count + 1);
+  Sha256 sha256;
+  // In parts that are hashed while the processor's cache has them.
+  for (size_t done = 0;;) {
+    const size_t part = std::min(kChunk, size.count + 1 - done);
+    COHOST_ASSIGN_OR_RETURN(const size_t read, ReadAt(source, done, &content_[done], part));
+    done += read;
+    if (done > size.count || (read < part && done < size.count)) return Changed();
+    if (read > 0) sha256.Update(std::string_view(content_).substr(done - read, read));
+    if (read < part) return HexDigest(sha256.Finish());
+  }
+}
+
+absl::StatusOr<StoredFile> Publication::StageContent(const StoredName& name, Bytes size,
+                                                     bool* is_new) {
+  StoredFile file{name.hash, folder_.PathOf(name), size, name.kind, {}};
+  if (Has(name, file.size)) return file;
+  COHOST_RETURN_IF_ERROR(MakeStaging());
+  const std::string temporary = staging_ + kCopyName;
+  COHOST_ASSIGN_OR_RETURN(UniqueFd copy,
+                          OpenFile(temporary, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
+  const std::string_view content = std::string_view(content_).substr(0, size.count);
+  for (size_t offset = 0; offset < content.size(); offset += kChunk) {
+    COHOST_RETURN_IF_ERROR(WriteAll(copy.get(), content.substr(offset, kChunk)));
+  }
+  COHOST_ASSIGN_OR_RETURN(FileReport report, VerifyStoredFile(copy.get(), name.kind));
+  file.warnings = std::move(report.warnings);
+  COHOST_RETURN_IF_ERROR(Place(std::move(copy), temporary, name, file.size));
+  *is_new = true;
+  return file;
+}
+
 absl::StatusOr<StoredFile> Publication::Stage(int source, const FileStamp& stamp, StoredKind kind) {
   COHOST_RETURN_IF_ERROR(MakeStaging());
   const std::string temporary = staging_ + kCopyName;
@@ -171,11 +260,11 @@ absl::StatusOr<StoredFile> Publication::Stage(int source, const FileStamp& stamp
   // One copy of the blocks for both where the file system can; else EOPNOTSUPP, EXDEV or EINVAL.
   clones_ = clones_ && ::ioctl(copy.get(), FICLONE, source) == 0;
   if (clones_) {
-    COHOST_ASSIGN_OR_RETURN(file.hash, HashOf(copy.get(), stamp.size));
+    COHOST_ASSIGN_OR_RETURN(file.hash, HashOf(copy.get(), stamp.size, buffer_));
   } else {
     // What is hashed is what is written.
     Sha256 sha256;
-    COHOST_RETURN_IF_ERROR(ReadParts(source, stamp.size, [&](std::string_view part) {
+    COHOST_RETURN_IF_ERROR(ReadParts(source, stamp.size, buffer_, [&](std::string_view part) {
       sha256.Update(part);
       return WriteAll(copy.get(), part);
     }));
@@ -193,6 +282,8 @@ absl::StatusOr<StoredFile> Publication::Stage(int source, const FileStamp& stamp
 absl::Status Publication::Place(UniqueFd copy, const std::string& temporary, const StoredName& name,
                                 Bytes size) {
   if (::fchmod(copy.get(), ModeOf(name.kind)) != 0) return ErrnoStatus(errno, "fchmod", temporary);
+  // The disk begins while the next files are read. Ignoring a refusal: Commit waits for all of it.
+  (void)::sync_file_range(copy.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
   const std::string staged = StagedPath(name);
   if (::rename(temporary.c_str(), staged.c_str()) != 0) return ErrnoStatus(errno, "rename", staged);
   staged_names_.insert(name.ToString());
@@ -211,10 +302,11 @@ absl::Status Publication::AddCopy(const StoredName& from, const StoredName& to) 
                           OpenFile(temporary, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
   // Never by cloning: a further copy is there for its links, and clones may share what is wrong.
   Sha256 sha256;
-  COHOST_RETURN_IF_ERROR(ReadParts(source.fd.get(), source.stamp.size, [&](std::string_view part) {
-    sha256.Update(part);
-    return WriteAll(copy.get(), part);
-  }));
+  COHOST_RETURN_IF_ERROR(
+      ReadParts(source.fd.get(), source.stamp.size, buffer_, [&](std::string_view part) {
+        sha256.Update(part);
+        return WriteAll(copy.get(), part);
+      }));
   if (HexDigest(sha256.Finish()) != from.hash) {
     return absl::DataLossError(absl::StrCat("'", path, "' is damaged: publish its source again"));
   }

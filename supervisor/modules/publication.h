@@ -41,6 +41,10 @@ class Publication {
   Publication(const Publication&) = delete;
   Publication& operator=(const Publication&) = delete;
 
+  // Reads and hashes these sources on several threads, so that Add has to copy only what is new.
+  // What cannot be read is left to Add.
+  void HashAhead(const std::vector<std::string>& sources);
+
   struct Added {
     StoredFile file;  // `path` is the one that it has after Commit
     FileStamp stamp;  // the state of the source that was read
@@ -66,6 +70,10 @@ class Publication {
   };
 
   absl::Status MakeStaging();
+  // The whole source into content_; its hash.
+  absl::StatusOr<std::string> ReadWhole(int source, Bytes size);
+  // The first `size` bytes of content_ into the staging folder, if they are new.
+  absl::StatusOr<StoredFile> StageContent(const StoredName& name, Bytes size, bool* is_new);
   // Bytes of the source into the staging folder; their hash.
   absl::StatusOr<StoredFile> Stage(int source, const FileStamp& stamp, StoredKind kind);
   // The content is in the store or staged already.
@@ -86,6 +94,9 @@ class Publication {
   bool clones_ = true;  // until the file system says that it cannot
   bool sizes_read_ = false;
   std::set<std::pair<StoredKind, uint64_t>> sizes_;
+  std::map<std::string, std::pair<FileStamp, std::string>> ahead_;  // hashes by source
+  std::string buffer_;                                              // parts of files
+  std::string content_;  // a small file, and room for the largest of them
   std::vector<Staged> staged_;
   std::set<std::string> staged_names_;
 };

@@ -40,8 +40,8 @@ std::string Deployment(const std::vector<std::string>& modules) {
   text += "services:\n";
   for (int service = 0; service < kServices; ++service) {
     const int group = service % kWorkers;
-    absl::StrAppend(&text, "  - {name: s", service, ", group: g", group, ", module: ",
-                    modules[group], ", listen: [\"http://127.0.0.1:0\"]}\n");
+    absl::StrAppend(&text, "  - {name: s", service, ", group: g", group,
+                    ", module: ", modules[group], ", listen: [\"http://127.0.0.1:0\"]}\n");
   }
   return text;
 }

@@ -67,6 +67,32 @@ TEST(Publication, ManyEqualFilesAreOne) {
   }
 }
 
+TEST(Publication, WhatWasReadAheadIsNotReadAgainUnlessItChanged) {
+  const TestFolder folder;
+  const StoreFolder store = OpenFolder(folder);
+  const std::string same = folder.Write("same", "content");
+  const std::string changed = folder.Write("changed", "content");
+  {
+    Publication publication(store);
+    ASSERT_TRUE(publication.Add(same, StoredKind::kFile).ok());
+    ASSERT_TRUE(publication.Commit().ok());
+  }
+  Publication publication(store);
+  publication.HashAhead({same, changed, folder.path() + "/missing", folder.path()});
+  folder.Write("changed", "another content");
+  const auto first = publication.Add(same, StoredKind::kFile);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(first->is_new);
+  const auto second = publication.Add(changed, StoredKind::kFile);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(second->is_new);
+  EXPECT_EQ(second->file.size.count, 15u);
+  EXPECT_TRUE(
+      absl::IsNotFound(publication.Add(folder.path() + "/missing", StoredKind::kFile).status()));
+  ASSERT_TRUE(publication.Commit().ok());
+  EXPECT_THAT(*store.List(), SizeIs(2));
+}
+
 TEST(Publication, AFileThatFailsLeavesTheOthers) {
   const TestFolder folder;
   const StoreFolder store = OpenFolder(folder);
