@@ -59,7 +59,7 @@ Memory Measure(const std::vector<std::string>& modules) {
   const grpc::Status status = stub->GetMemory(&context, request, &report);
   if (!status.ok()) Fail(status.error_message());
   Memory memory;
-  for (const admin::v1::ModuleMemory& module : report.modules()) {
+  for (const admin::v1::ModuleMemory& module : report.module_memory()) {
     if (module.processes() == 0) continue;
     const admin::v1::ModuleBytes& bytes = module.bytes();
     memory.megabytes += static_cast<double>(bytes.pss_bytes()) / 1e6 / kWorkers;
