@@ -52,9 +52,10 @@ std::shared_ptr<const HostSnapshot> HostGateway::snapshot() const {
   return shared->snapshot;
 }
 
-void HostGateway::Reload(Caller caller, std::function<void(absl::StatusOr<ReloadOutcome>)> done) {
-  boost::asio::post(loop_, [this, caller = std::move(caller), done = std::move(done)] {
-    operations_.Reload(caller, done);
+void HostGateway::Reload(Caller caller, ChangeAction action,
+                         std::function<void(absl::StatusOr<ReloadOutcome>)> done) {
+  boost::asio::post(loop_, [this, caller = std::move(caller), action, done = std::move(done)] {
+    operations_.Reload(caller, action, done);
   });
 }
 
@@ -99,6 +100,10 @@ void HostGateway::ReadHistory(std::string service, uint32_t limit,
   boost::asio::post(loop_, [this, service = std::move(service), limit, done = std::move(done)] {
     operations_.ReadHistory(service, limit, done);
   });
+}
+
+void HostGateway::ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) {
+  boost::asio::post(loop_, [this, done = std::move(done)] { operations_.ExportDeployment(done); });
 }
 
 void HostGateway::MaintainStore(Caller caller, bool check, bool collect,

@@ -19,7 +19,7 @@ class HostOperations {
  public:
   virtual ~HostOperations() = default;
   virtual std::shared_ptr<const HostSnapshot> BuildSnapshot() = 0;
-  virtual void Reload(const Caller& caller,
+  virtual void Reload(const Caller& caller, ChangeAction action,
                       std::function<void(absl::StatusOr<ReloadOutcome>)> done) = 0;
   virtual void Recycle(const Caller& caller, const std::string& group, std::optional<uint32_t> slot,
                        std::function<void(absl::StatusOr<RecycleOutcome>)> done) = 0;
@@ -33,6 +33,7 @@ class HostOperations {
                         std::function<void(absl::StatusOr<DeployOutcome>)> done) = 0;
   virtual void ReadHistory(const std::string& service, uint32_t limit,
                            std::function<void(absl::StatusOr<HistoryView>)> done) = 0;
+  virtual void ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) = 0;
   virtual void MaintainStore(const Caller& caller, bool check, bool collect,
                              std::function<void(absl::StatusOr<StoreOutcome>)> done) = 0;
   virtual void Plan(std::string text, std::string file_name,
@@ -65,7 +66,8 @@ class HostGateway final : public HostControl {
   void Invalidate();
 
   std::shared_ptr<const HostSnapshot> snapshot() const override;
-  void Reload(Caller caller, std::function<void(absl::StatusOr<ReloadOutcome>)> done) override;
+  void Reload(Caller caller, ChangeAction action,
+              std::function<void(absl::StatusOr<ReloadOutcome>)> done) override;
   void Recycle(Caller caller, std::string group, std::optional<uint32_t> slot,
                std::function<void(absl::StatusOr<RecycleOutcome>)> done) override;
   void StopService(Caller caller, std::string name,
@@ -78,6 +80,7 @@ class HostGateway final : public HostControl {
                 std::function<void(absl::StatusOr<DeployOutcome>)> done) override;
   void ReadHistory(std::string service, uint32_t limit,
                    std::function<void(absl::StatusOr<HistoryView>)> done) override;
+  void ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) override;
   void MaintainStore(Caller caller, bool check, bool collect,
                      std::function<void(absl::StatusOr<StoreOutcome>)> done) override;
   void Plan(std::string text, std::string file_name,

@@ -19,6 +19,7 @@
 #include "base/system/resident_pages.h"
 #include "boost/asio/post.hpp"
 #include "supervisor/config/deployment_loader.h"
+#include "supervisor/deployer/deployment_export.h"
 #include "supervisor/deployer/pool_targets.h"
 #include "supervisor/process/instance_lock.h"
 #include "supervisor/ready_line.h"
@@ -342,11 +343,13 @@ void Supervisor::ReloadFromSignal() {
   Caller caller;
   caller.uid = geteuid();
   // The outcome is an event already, for which the keeper's SIGHUP has nobody else to tell.
-  deployer_->Reload(caller, [this](const absl::StatusOr<ReloadOutcome>& outcome) {
-    gateway_->Invalidate();
-    if (outcome.ok() && outcome->problems.empty()) RefreshModules();
-    if (!outcome.ok()) log_.Error("reload", {{"text", AsStd(outcome.status().message())}});
-  });
+  deployer_->Reload(caller, ChangeAction::kReload,
+                    [this](const absl::StatusOr<ReloadOutcome>& outcome) {
+                      gateway_->Invalidate();
+                      if (outcome.ok() && outcome->problems.empty()) RefreshModules();
+                      if (!outcome.ok())
+                        log_.Error("reload", {{"text", AsStd(outcome.status().message())}});
+                    });
 }
 
 void Supervisor::ReportReadyOnce() {
@@ -447,13 +450,14 @@ std::shared_ptr<const HostSnapshot> Supervisor::BuildSnapshot() {
   return snapshot;
 }
 
-void Supervisor::Reload(const Caller& caller,
+void Supervisor::Reload(const Caller& caller, ChangeAction action,
                         std::function<void(absl::StatusOr<ReloadOutcome>)> done) {
-  deployer_->Reload(caller, [this, done = std::move(done)](absl::StatusOr<ReloadOutcome> outcome) {
-    gateway_->Invalidate();
-    if (outcome.ok() && outcome->problems.empty()) RefreshModules();
-    done(std::move(outcome));
-  });
+  deployer_->Reload(caller, action,
+                    [this, done = std::move(done)](absl::StatusOr<ReloadOutcome> outcome) {
+                      gateway_->Invalidate();
+                      if (outcome.ok() && outcome->problems.empty()) RefreshModules();
+                      done(std::move(outcome));
+                    });
 }
 
 void Supervisor::Recycle(const Caller& caller, const std::string& group,
@@ -503,6 +507,19 @@ std::function<void(absl::StatusOr<DeployOutcome>)> Supervisor::AfterChange(
 void Supervisor::ReadHistory(const std::string& service, uint32_t limit,
                              std::function<void(absl::StatusOr<HistoryView>)> done) {
   deployer_->ReadHistory(service, limit, std::move(done));
+}
+
+void Supervisor::ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) {
+  auto exported = std::make_shared<DeploymentExport>(
+      DescribeDeployment(deployer_->prepared(), deployer_->text()));
+  exported->revision = deployer_->revision();
+  exported->port_offset = options_.load_options.port_offset;
+  boost::asio::post(disk_, [this, exported, done = std::move(done)] {
+    absl::Status added = AddSignatures(store_->folder(), *exported);
+    boost::asio::post(loop_, [exported, done, added = std::move(added)] {
+      added.ok() ? done(std::move(*exported)) : done(added);
+    });
+  });
 }
 
 void Supervisor::MaintainStore(const Caller& caller, bool check, bool collect,

@@ -85,7 +85,7 @@ class Supervisor final : public PoolObserver, public HostOperations {
 
   // HostOperations
   std::shared_ptr<const HostSnapshot> BuildSnapshot() override;
-  void Reload(const Caller& caller,
+  void Reload(const Caller& caller, ChangeAction action,
               std::function<void(absl::StatusOr<ReloadOutcome>)> done) override;
   void Recycle(const Caller& caller, const std::string& group, std::optional<uint32_t> slot,
                std::function<void(absl::StatusOr<RecycleOutcome>)> done) override;
@@ -99,6 +99,7 @@ class Supervisor final : public PoolObserver, public HostOperations {
                 std::function<void(absl::StatusOr<DeployOutcome>)> done) override;
   void ReadHistory(const std::string& service, uint32_t limit,
                    std::function<void(absl::StatusOr<HistoryView>)> done) override;
+  void ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) override;
   void MaintainStore(const Caller& caller, bool check, bool collect,
                      std::function<void(absl::StatusOr<StoreOutcome>)> done) override;
   void Plan(std::string text, std::string file_name,

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "supervisor/admin/export_messages.h"
 #include "supervisor/admin/history_messages.h"
 #include "supervisor/admin/lookup.h"
 #include "supervisor/admin/memory_messages.h"
@@ -17,6 +18,7 @@
 #include "supervisor/admin/pending_call.h"
 #include "supervisor/admin/stream/event_stream.h"
 #include "supervisor/admin/stream/log_stream.h"
+#include "supervisor/admin/stream/message_stream.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -275,13 +277,15 @@ AdminService::Unary* AdminService::Mutate(Context* context, const Request& reque
 
 AdminService::Unary* AdminService::Reload(Context* context, const admin::v1::ReloadRequest* request,
                                           admin::v1::ReloadResponse* response) {
-  return Mutate(context, *request, response, absl::OkStatus(), [this](Caller caller, Done done) {
-    host_.Reload(std::move(caller), [done](absl::StatusOr<ReloadOutcome> outcome) {
-      if (!outcome.ok()) return done(outcome.status(), nullptr);
-      const admin::v1::ReloadResponse message = ReloadMessage(*outcome);
-      done(absl::OkStatus(), &message);
-    });
-  });
+  const ChangeAction action = request->imported() ? ChangeAction::kImport : ChangeAction::kReload;
+  return Mutate(
+      context, *request, response, absl::OkStatus(), [this, action](Caller caller, Done done) {
+        host_.Reload(std::move(caller), action, [done](absl::StatusOr<ReloadOutcome> outcome) {
+          if (!outcome.ok()) return done(outcome.status(), nullptr);
+          const admin::v1::ReloadResponse message = ReloadMessage(*outcome);
+          done(absl::OkStatus(), &message);
+        });
+      });
 }
 
 AdminService::Unary* AdminService::Deploy(Context* context, const admin::v1::DeployRequest* request,
@@ -336,6 +340,22 @@ AdminService::Unary* AdminService::ListHistory(Context* context,
                         return GrpcStatus(view.status());
                       });
                     });
+  return call;
+}
+
+grpc::ServerWriteReactor<admin::v1::DeploymentPart>* AdminService::ExportDeployment(
+    Context*, const admin::v1::ExportDeploymentRequest*) {
+  using Stream = MessageStream<admin::v1::DeploymentPart>;
+  // No limit of its own: one deployment is bounded, and all of it is there at once.
+  const auto stream = std::make_shared<Stream>(SIZE_MAX);
+  auto* call = stream->Open();
+  host_.ExportDeployment([stream](const absl::StatusOr<DeploymentExport>& exported) {
+    if (!exported.ok()) return stream->Close(GrpcStatus(exported.status()));
+    for (admin::v1::DeploymentPart& part : DeploymentParts(*exported)) {
+      if (stream->Push(std::move(part)) == Stream::Pushed::kClosed) return;
+    }
+    stream->Close(grpc::Status::OK);
+  });
   return call;
 }
 

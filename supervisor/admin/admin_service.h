@@ -44,6 +44,8 @@ class AdminService final : public admin::v1::Admin::CallbackService {
   Unary* Rollback(Context*, const admin::v1::RollbackRequest*, admin::v1::DeployResponse*) override;
   Unary* ListHistory(Context*, const admin::v1::ListHistoryRequest*,
                      admin::v1::ListHistoryResponse*) override;
+  grpc::ServerWriteReactor<admin::v1::DeploymentPart>* ExportDeployment(
+      Context*, const admin::v1::ExportDeploymentRequest*) override;
   Unary* MaintainModules(Context*, const admin::v1::MaintainModulesRequest*,
                          admin::v1::MaintainModulesResponse*) override;
   Unary* Recycle(Context*, const admin::v1::RecycleRequest*, admin::v1::RecycleResponse*) override;

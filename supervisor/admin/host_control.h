@@ -82,6 +82,28 @@ struct StoreOutcome {
   StoreCollection collection;
 };
 
+// A file of the store that services use.
+struct ExportedFile {
+  StoredFile file;
+  std::string signatures;  // the text that the store keeps; empty: none
+};
+
+struct FileUse {
+  std::string service;
+  std::string data_image;  // name that the module asks for; empty: it is the module
+  std::string hash;
+  std::string source;
+};
+
+// The deployment in force, for another host.
+struct DeploymentExport {
+  uint64_t revision = 0;
+  uint16_t port_offset = 0;         // in `text` already
+  std::string text;                 // FormatDeployment's: secrets are references
+  std::vector<ExportedFile> files;  // by hash
+  std::vector<FileUse> uses;        // by service
+};
+
 struct RecycleOutcome {
   std::vector<std::string> recycled;
   std::vector<std::string> failed;
@@ -117,7 +139,10 @@ class HostControl {
   // The newest published snapshot, never null.
   virtual std::shared_ptr<const HostSnapshot> snapshot() const = 0;
 
-  virtual void Reload(Caller caller, std::function<void(absl::StatusOr<ReloadOutcome>)> done) = 0;
+  // `action` is kReload, or kImport for a file that has come from another host: then no service is
+  // held any more.
+  virtual void Reload(Caller caller, ChangeAction action,
+                      std::function<void(absl::StatusOr<ReloadOutcome>)> done) = 0;
   virtual void Recycle(Caller caller, std::string group, std::optional<uint32_t> slot,
                        std::function<void(absl::StatusOr<RecycleOutcome>)> done) = 0;
   // The event's id.
@@ -136,6 +161,7 @@ class HostControl {
   // Of a service, or of the deployment when the name is empty; at most `limit` entries.
   virtual void ReadHistory(std::string service, uint32_t limit,
                            std::function<void(absl::StatusOr<HistoryView>)> done) = 0;
+  virtual void ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) = 0;
   // Reads every file of the module store when `check`, removes those that nobody needs when
   // `collect`.
   virtual void MaintainStore(Caller caller, bool check, bool collect,

@@ -167,25 +167,28 @@ void Deployer::OnDisk(std::function<Result()> work, std::function<void(Result)> 
   });
 }
 
-void Deployer::Reload(const Caller& caller, Done<ReloadOutcome> done) {
-  const auto run = [this, caller, done] {
+void Deployer::Reload(const Caller& caller, ChangeAction action, Done<ReloadOutcome> done) {
+  const auto run = [this, caller, action, done] {
+    // What was held here says nothing about a deployment of another host.
+    HeldServices kept;
+    if (action != ChangeAction::kImport) kept = Held();
     OnDisk<Preparation>(
-        [this, held = Held()] {
+        [this, held = std::move(kept)] {
           LoadResult loaded = ReadDeployment(parts_.settings, "", "");
           if (loaded.deployment) return Prepare(parts_, *std::move(loaded.deployment), held);
           Preparation preparation;
           preparation.problems = ToProblems(loaded.errors);
           return preparation;
         },
-        [this, caller, done](Preparation preparation) {
-          FinishReload(caller, std::move(preparation), done);
+        [this, caller, action, done](Preparation preparation) {
+          FinishReload(caller, action, std::move(preparation), done);
           EndOperation();
         });
   };
   Begin({caller, run, done});
 }
 
-void Deployer::FinishReload(const Caller& caller, Preparation preparation,
+void Deployer::FinishReload(const Caller& caller, ChangeAction action, Preparation preparation,
                             const Done<ReloadOutcome>& done) {
   ReloadOutcome outcome;
   outcome.revision = revision();
@@ -198,8 +201,9 @@ void Deployer::FinishReload(const Caller& caller, Preparation preparation,
                           "host: runtime_dir, state_dir, admin and metrics cannot change while "
                           "the host runs; restart it for that")));
     } else {
-      auto committed = in_force_.Commit(std::move(preparation.prepared),
-                                        {ChangeAction::kReload, caller.uid, in_force_.pins()});
+      ChangeReason reason{action, caller.uid, {}};
+      if (action != ChangeAction::kImport) reason.pins = in_force_.pins();
+      auto committed = in_force_.Commit(std::move(preparation.prepared), std::move(reason));
       if (committed.ok()) {
         outcome = *std::move(committed);
         NameFile(parts_.settings, outcome.problems);

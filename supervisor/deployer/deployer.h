@@ -71,7 +71,7 @@ class Deployer {
   template <typename Outcome>
   using Done = std::function<void(absl::StatusOr<Outcome>)>;
   // See HostControl for these.
-  void Reload(const Caller& caller, Done<ReloadOutcome> done);
+  void Reload(const Caller& caller, ChangeAction action, Done<ReloadOutcome> done);
   void Deploy(const Caller& caller, DeployRequest request, Done<DeployOutcome> done);
   void Rollback(const Caller& caller, RollbackRequest request, Done<DeployOutcome> done);
   void StopService(const Caller& caller, const std::string& name, Done<uint64_t> done);
@@ -86,6 +86,8 @@ class Deployer {
   absl::Status CheckRevision(const Caller& caller) const;
 
   const PreparedDeployment& prepared() const { return *in_force_.prepared(); }
+  // What FormatDeployment writes of it.
+  const std::string& text() const { return in_force_.text(); }
   const Placement& placement() const { return in_force_.placement(); }
   const ServiceIds& ids() const { return in_force_.ids(); }
   const std::set<std::string>& stopped() const { return in_force_.stopped(); }
@@ -120,7 +122,8 @@ class Deployer {
   template <typename Result>
   void OnDisk(std::function<Result()> work, std::function<void(Result)> then);
 
-  void FinishReload(const Caller& caller, Preparation preparation, const Done<ReloadOutcome>& done);
+  void FinishReload(const Caller& caller, ChangeAction action, Preparation preparation,
+                    const Done<ReloadOutcome>& done);
   // What services that are held run with, for preparing another deployment.
   HeldServices Held() const;
   static HeldServices HeldFrom(const StateSnapshot& snapshot, bool goes_on);

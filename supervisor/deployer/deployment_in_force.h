@@ -70,6 +70,7 @@ class DeploymentInForce {
                   std::function<void(absl::StatusOr<uint64_t>)> done);
 
   const PreparedDeployment* prepared() const { return prepared_.get(); }
+  const std::string& text() const { return record_.deployment; }
   const Placement& placement() const { return placement_; }
   const ServiceIds& ids() const { return ids_; }
   const std::set<std::string>& stopped() const { return stopped_; }

@@ -287,9 +287,9 @@ void FakeHostControl::Mutate(const std::string& call, const Caller& caller,
   Post(std::move(work));
 }
 
-void FakeHostControl::Reload(Caller caller,
+void FakeHostControl::Reload(Caller caller, ChangeAction action,
                              std::function<void(absl::StatusOr<ReloadOutcome>)> done) {
-  Mutate("reload", caller, [this, done = std::move(done), uid = caller.uid] {
+  Mutate(std::string(Name(action)), caller, [this, done = std::move(done), uid = caller.uid] {
     ReloadOutcome outcome;
     {
       MutexLock lock(mutex_);
@@ -306,6 +306,26 @@ void FakeHostControl::Reload(Caller caller,
     }
     outcome.revision = snapshot()->revision;
     done(std::move(outcome));
+  });
+}
+
+void FakeHostControl::ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) {
+  Post([this, done = std::move(done)] {
+    const auto host = snapshot();
+    DeploymentExport exported;
+    exported.revision = host->revision;
+    exported.text = "version: 1\n";
+    const std::string module(64, '3');
+    exported.files.push_back(
+        {{module, "/store/" + module + ".so", Bytes{12}, StoredKind::kModule, {}}, "signed"});
+    const std::string image(64, 'a');
+    exported.files.push_back(
+        {{image, "/store/" + image + ".img", Bytes{34}, StoredKind::kDataImage, {}}, ""});
+    for (const ServiceView& service : host->services) {
+      exported.uses.push_back({service.name, "", module, "/srv/catalog.so"});
+    }
+    exported.uses.push_back({host->services.back().name, "rates", image, "/srv/rates.img"});
+    done(std::move(exported));
   });
 }
 

@@ -31,7 +31,8 @@ class FakeHostControl : public HostControl {
   ~FakeHostControl() override;
 
   std::shared_ptr<const HostSnapshot> snapshot() const override;
-  void Reload(Caller caller, std::function<void(absl::StatusOr<ReloadOutcome>)> done) override;
+  void Reload(Caller caller, ChangeAction action,
+              std::function<void(absl::StatusOr<ReloadOutcome>)> done) override;
   void Recycle(Caller caller, std::string group, std::optional<uint32_t> slot,
                std::function<void(absl::StatusOr<RecycleOutcome>)> done) override;
   void StopService(Caller caller, std::string name,
@@ -47,6 +48,8 @@ class FakeHostControl : public HostControl {
   // Two revisions of everything.
   void ReadHistory(std::string service, uint32_t limit,
                    std::function<void(absl::StatusOr<HistoryView>)> done) override;
+  // The services of the snapshot; one data image and one signature.
+  void ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) override;
   void MaintainStore(Caller caller, bool check, bool collect,
                      std::function<void(absl::StatusOr<StoreOutcome>)> done) override;
   // A text or a file name with "wrong" in it has one problem.

@@ -21,10 +21,16 @@ class CountingOperations final : public HostOperations {
     snapshot->revision = ++built;
     return snapshot;
   }
-  void Reload(const Caller& caller,
+  void Reload(const Caller& caller, ChangeAction action,
               std::function<void(absl::StatusOr<ReloadOutcome>)> done) override {
     last_uid = caller.uid;
+    last_action = action;
     done(ReloadOutcome{});
+  }
+  void ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) override {
+    DeploymentExport exported;
+    exported.revision = 7;
+    done(std::move(exported));
   }
   void Recycle(const Caller&, const std::string& group, std::optional<uint32_t>,
                std::function<void(absl::StatusOr<RecycleOutcome>)> done) override {
@@ -88,6 +94,7 @@ class CountingOperations final : public HostOperations {
 
   std::atomic<uint64_t> built{0};
   uid_t last_uid = 0;
+  ChangeAction last_action = ChangeAction::kStart;
   MemoryDepth last_depth = MemoryDepth::kProcesses;
   std::function<void(const HostEvent&)> subscriber;
   uint64_t unsubscribed = 0;
@@ -155,12 +162,23 @@ TEST_F(HostGatewayTest, CallsAreMadeOnTheLoopWithTheirCaller) {
   Caller caller;
   caller.uid = 42;
   std::promise<std::thread::id> where;
-  gateway_->Reload(caller, [&](const absl::StatusOr<ReloadOutcome>& outcome) {
-    EXPECT_TRUE(outcome.ok());
+  gateway_->Reload(caller, ChangeAction::kImport,
+                   [&](const absl::StatusOr<ReloadOutcome>& outcome) {
+                     EXPECT_TRUE(outcome.ok());
+                     where.set_value(std::this_thread::get_id());
+                   });
+  EXPECT_EQ(where.get_future().get(), thread_.get_id());
+  EXPECT_EQ(operations_.last_uid, 42u);
+  EXPECT_EQ(operations_.last_action, ChangeAction::kImport);
+}
+
+TEST_F(HostGatewayTest, TheDeploymentIsReadOnTheLoop) {
+  std::promise<std::thread::id> where;
+  gateway_->ExportDeployment([&](const absl::StatusOr<DeploymentExport>& exported) {
+    EXPECT_EQ(exported->revision, 7u);
     where.set_value(std::this_thread::get_id());
   });
   EXPECT_EQ(where.get_future().get(), thread_.get_id());
-  EXPECT_EQ(operations_.last_uid, 42u);
 }
 
 TEST_F(HostGatewayTest, WhatIsAskedOfVersionsComesToTheLoop) {

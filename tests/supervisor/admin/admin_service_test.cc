@@ -359,6 +359,28 @@ TEST_F(AdminServiceTest, MaintainModulesNeedsSomethingToDo) {
   EXPECT_THAT(response.foreign(), ElementsAre("README"));
 }
 
+TEST_F(AdminServiceTest, AReloadOfAnImportedFileIsAnImport) {
+  v1::ReloadRequest request;
+  request.set_imported(true);
+  request.set_request_id("one");
+  v1::ReloadResponse response;
+  ASSERT_TRUE(stub_->Reload(Context().get(), request, &response).ok());
+  EXPECT_THAT(host_.calls(), ElementsAre("import uid=" + Uid() + " id=one"));
+}
+
+TEST_F(AdminServiceTest, TheDeploymentComesWithItsFilesAndTheirUses) {
+  const auto context = Context();
+  const auto reader = stub_->ExportDeployment(context.get(), {});
+  v1::DeploymentPart part;
+  ASSERT_TRUE(reader->Read(&part));
+  EXPECT_EQ(part.revision(), 3u);
+  EXPECT_EQ(part.deployment(), "version: 1\n");
+  EXPECT_EQ(part.files_size(), 2);
+  EXPECT_EQ(part.uses_size(), 6);
+  EXPECT_FALSE(reader->Read(&part));
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
 TEST_F(AdminServiceTest, PlanAndValidateOfAGivenText) {
   v1::PlanRequest plan_request;
   v1::PlanResponse plan;

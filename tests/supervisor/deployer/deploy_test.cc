@@ -211,6 +211,16 @@ TEST_F(DeployTest, AReloadKeepsWhatWasDeployedUntilTheFileSaysSomethingNew) {
   EXPECT_THAT(deployer().pins(), IsEmpty());
 }
 
+TEST_F(DeployTest, AnImportEndsWhatWasHeld) {
+  Begin();
+  ASSERT_TRUE(world_.Deploy(Request("echo2")).ok());
+  const auto outcome = world_.Reload({}, ChangeAction::kImport);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_EQ(ModuleOf("a"), kEcho);
+  EXPECT_THAT(deployer().pins(), IsEmpty());
+  EXPECT_EQ(world_.History("a")->changes.front().action, ChangeAction::kImport);
+}
+
 TEST_F(DeployTest, RollbackBringsBackTheVersionBefore) {
   Begin();
   ASSERT_TRUE(world_.Deploy(Request("echo2")).ok());

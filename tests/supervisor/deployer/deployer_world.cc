@@ -160,8 +160,8 @@ absl::StatusOr<Outcome> DeployerWorld::Await(
   return outcome.value_or(absl::DeadlineExceededError("never answered"));
 }
 
-absl::StatusOr<ReloadOutcome> DeployerWorld::Reload(const Caller& caller) {
-  return Await<ReloadOutcome>([&](auto done) { deployer_->Reload(caller, done); });
+absl::StatusOr<ReloadOutcome> DeployerWorld::Reload(const Caller& caller, ChangeAction action) {
+  return Await<ReloadOutcome>([&](auto done) { deployer_->Reload(caller, action, done); });
 }
 
 absl::StatusOr<DeployOutcome> DeployerWorld::Deploy(DeployRequest request, const Caller& caller) {

@@ -49,7 +49,8 @@ class DeployerWorld final : public PoolObserver {
   std::vector<ConfigProblem> GoOn();
   // What the state has; nothing can be written into it any more.
   StateSnapshot CloseState();
-  absl::StatusOr<ReloadOutcome> Reload(const Caller& caller = {});
+  absl::StatusOr<ReloadOutcome> Reload(const Caller& caller = {},
+                                       ChangeAction action = ChangeAction::kReload);
   absl::StatusOr<DeployOutcome> Deploy(DeployRequest request, const Caller& caller = {});
   absl::StatusOr<DeployOutcome> Rollback(RollbackRequest request, const Caller& caller = {});
   absl::StatusOr<HistoryView> History(const std::string& service);
