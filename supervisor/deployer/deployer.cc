@@ -515,10 +515,10 @@ void Deployer::ReadHistory(const std::string& service, size_t limit, Done<Histor
   if (service.empty()) {
     return parts_.state.ReadRevisions(
         limit, [this, view, done](absl::StatusOr<std::vector<StateRevision>> revisions) mutable {
-          if (revisions.ok()) view.revisions = *std::move(revisions);
-          boost::asio::post(parts_.loop, [view, done, status = revisions.status()] {
-            status.ok() ? done(view) : done(status);
-          });
+          const absl::Status status = revisions.status();
+          if (status.ok()) view.revisions = *std::move(revisions);
+          boost::asio::post(parts_.loop,
+                            [view, done, status] { status.ok() ? done(view) : done(status); });
         });
   }
   const bool deployed = prepared().services.contains(service);

@@ -85,6 +85,7 @@ std::vector<ModuleRecord> ModuleRecords(const std::vector<ServiceChange>& change
     }
   }
   std::vector<ModuleRecord> list;
+  list.reserve(records.size());
   for (auto& [hash, record] : records) list.push_back(std::move(record));
   return list;
 }
