@@ -227,12 +227,19 @@ int Supervisor::OpenFolders() {
 }
 
 int Supervisor::TakeLock() {
+  if (const int code = TakeLock(host_.runtime_dir, kInstanceLockName); code != 0) return code;
+  // Another host with other sockets must not write the same state.
+  if (host_.state_dir == host_.runtime_dir) return 0;
+  return TakeLock(host_.state_dir, kStateLockName);
+}
+
+int Supervisor::TakeLock(const std::string& folder, const char* name) {
   for (const HeldEntry& entry : inheritance_.held) {
-    if (entry.name == kInstanceLockName) return 0;
+    if (entry.name == name) return 0;
   }
-  absl::StatusOr<UniqueFd> lock = AcquireInstanceLock(host_.runtime_dir, getppid());
+  absl::StatusOr<UniqueFd> lock = AcquireInstanceLock(folder, getppid());
   if (!lock.ok()) return Complain(absl::IsAlreadyExists(lock.status()) ? 1 : 2, lock.status());
-  keeper_->Hold(kInstanceLockName, "", {lock->get()}, [this](const absl::Status& held) {
+  keeper_->Hold(name, "", {lock->get()}, [this](const absl::Status& held) {
     if (held.ok()) return;
     log_.Error("the keeper does not hold the lock", {{"text", AsStd(held.message())}});
   });

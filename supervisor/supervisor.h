@@ -63,6 +63,7 @@ class Supervisor final : public PoolObserver, public HostOperations {
   std::optional<Deployment> LastDeployment();
   int OpenFolders();
   int TakeLock();
+  int TakeLock(const std::string& folder, const char* name);
   int OpenState();
   int PutInForce(FirstDeployment first);
   int OpenEndpoints();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/admin/history_messages.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "supervisor/admin/message_values.h"
 #include "supervisor/admin/messages.h"
@@ -26,9 +28,13 @@ absl::StatusOr<DeployRequest> ToDeployRequest(const admin::v1::DeployRequest& re
   asked.service = request.service();
   asked.path = request.path();
   asked.wait = request.wait();
-  if (!asked.path.empty() && (asked.path[0] != '/' || asked.path.find('\0') != std::string::npos)) {
+  const bool plain = std::none_of(asked.path.begin(), asked.path.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  // As a deployment file would have it: the path stands in the deployment that is kept.
+  if (!asked.path.empty() && (asked.path[0] != '/' || !plain)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("path '", Text(asked.path), "' is not absolute"));
+        absl::StrCat("path '", Text(asked.path), "': it must be absolute and of plain characters"));
   }
   const auto& time = request.canary_time();
   asked.canary_time = absl::Seconds(time.seconds()) + absl::Nanoseconds(time.nanos());
@@ -80,6 +86,7 @@ admin::v1::MaintainModulesResponse MaintainModulesMessage(const StoreOutcome& ou
   response.set_size_bytes(outcome.check.size.count);
   for (const std::string& damaged : outcome.check.damaged) response.add_damaged(Text(damaged));
   for (const std::string& foreign : outcome.check.foreign) response.add_foreign(Text(foreign));
+  for (const std::string& missing : outcome.missing) response.add_missing(Text(missing));
   response.set_removed(outcome.collection.removed.size());
   response.set_freed_bytes(outcome.collection.freed.count);
   return response;

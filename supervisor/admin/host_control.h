@@ -79,6 +79,7 @@ struct HistoryView {
 // What looking after the module store found and did.
 struct StoreOutcome {
   StoreCheck check;
+  std::vector<std::string> missing;  // files that services in force need, one line each
   StoreCollection collection;
 };
 

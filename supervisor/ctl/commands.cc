@@ -302,10 +302,10 @@ int Command::Fsck() {
   Show(response, [&](const v1::MaintainModulesResponse& r) {
     return MaintainModulesView(r, /*check=*/true, invocation_.collect);
   });
-  if (response.damaged().empty()) return 0;
+  if (response.damaged().empty() && response.missing().empty()) return 0;
   return Fail({ExitCode::kNoHost,
-               "damaged files were set aside; `cohostctl reload` brings them anew from their "
-               "sources"});
+               "files are damaged or missing; `cohostctl deploy SERVICE` brings them anew from "
+               "their sources"});
 }
 
 int Command::Recycle() {

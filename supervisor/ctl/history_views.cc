@@ -90,6 +90,7 @@ std::string MaintainModulesView(const admin::v1::MaintainModulesResponse& respon
     text += absl::StrCat(Plural(response.files(), "whole file"), ", ",
                          FormatMegabytes(Bytes{response.size_bytes()}), "\n");
     for (const std::string& damaged : response.damaged()) text += Line("damaged: " + damaged);
+    for (const std::string& missing : response.missing()) text += Line("missing: " + missing);
     for (const std::string& foreign : response.foreign()) text += Line("not ours: " + foreign);
   }
   if (collect) {

@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/strings.h"
 #include "base/units.h"
+#include "base/valid_utf8.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -134,6 +135,7 @@ struct Options {
   Invocation invocation;
   std::string timeout;
   std::string canary_time;
+  bool path_given = false;
 };
 
 // CLI11 takes no brackets in a name; what the argument looks like is then its text.
@@ -163,7 +165,13 @@ void AddKeyAndFiles(const Command& command, CLI::App& app, Invocation& invocatio
 void AddVersionOptions(const Command& command, CLI::App& app, Options& options) {
   Invocation& invocation = options.invocation;
   if (command.takes == Takes::kDeploy) {
-    app.add_option("PATH", invocation.path, "a module instead of the one that the deployment names")
+    app.add_option_function<std::string>(
+           "PATH",
+           [&options](const std::string& path) {
+             options.path_given = true;
+             options.invocation.path = path;
+           },
+           "a module instead of the one that the deployment names")
         ->option_text(" ");
     app.add_option("--canary-time", options.canary_time,
                    "how long the first worker must stay ready before the others get it (0s)")
@@ -351,6 +359,10 @@ Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* s
     const auto parsed = ParseDuration(options.canary_time);
     if (!parsed.ok()) return Wrong(absl::StrCat("--canary-time: ", parsed.status().message()));
     invocation.canary_time = *parsed;
+  }
+  if (options.path_given &&
+      (invocation.path.empty() || ValidUtf8(invocation.path) != invocation.path)) {
+    return Wrong("PATH: it must be a path in UTF-8, and not empty");
   }
   if (!invocation.path.empty()) {
     // The host's working directory is another.

@@ -201,7 +201,7 @@ void Deployer::FinishReload(const Caller& caller, ChangeAction action, Preparati
                           "host: runtime_dir, state_dir, admin and metrics cannot change while "
                           "the host runs; restart it for that")));
     } else {
-      ChangeReason reason{action, caller.uid, {}};
+      ChangeReason reason{action, caller.uid, {}, /*checks_signatures=*/true, nullptr};
       if (action != ChangeAction::kImport) reason.pins = in_force_.pins();
       auto committed = in_force_.Commit(std::move(preparation.prepared), std::move(reason));
       if (committed.ok()) {
@@ -292,7 +292,11 @@ void Deployer::Try(const std::shared_ptr<NextVersion>& next) {
   if (stopped().contains(name)) return Switch(next);
   const absl::Status begun = in_force_.BeginCanary(next->service);
   // It differs in more than what a worker is told: then it changes like a reload.
-  if (absl::IsFailedPrecondition(begun)) return Switch(next);
+  if (absl::IsFailedPrecondition(begun)) {
+    outcome.remarks.push_back(
+        absl::StrCat("it was not tried in one worker first: ", AsAbsl(AsStd(begun.message()))));
+    return Switch(next);
+  }
   if (!begun.ok()) {
     next->done(begun);
     return EndOperation();
@@ -327,7 +331,8 @@ void Deployer::Switch(const std::shared_ptr<NextVersion>& next) {
   const std::string& name = next->service.service.name;
   std::unique_ptr<PreparedDeployment> deployment = std::move(next->deployment);
   ChangeReason reason{next->action, next->caller.uid, in_force_.pins(),
-                      /*checks_signatures=*/false};
+                      /*checks_signatures=*/false,
+                      [this, next](const absl::Status& saved) { EndSwitch(next, saved); }};
   const ServicePin pin = in_force_.PinFor(name);
   // Back to what the deployment file says: nothing is held any more.
   const bool held = next->held && SourceFingerprint(next->service) != pin.replaced;
@@ -355,7 +360,15 @@ void Deployer::Switch(const std::shared_ptr<NextVersion>& next) {
   Tell("deployment_applied", name, &next->caller,
        absl::StrCat("revision ", revision(), ": ", AsAbsl(Name(next->action)), ", module ",
                     Short(next->outcome.module_before), " -> ", Short(next->outcome.module_after)));
-  if (next->wait && !stopped().contains(name)) {
+}
+
+void Deployer::EndSwitch(const std::shared_ptr<NextVersion>& next, const absl::Status& saved) {
+  if (!saved.ok()) {
+    next->done(absl::AbortedError(
+        absl::StrCat("revision ", next->outcome.revision,
+                     " is in force but could not be saved, so that it will not survive a restart: ",
+                     AsAbsl(AsStd(saved.message())))));
+  } else if (next->wait && !stopped().contains(next->service.service.name)) {
     Follow(next);
   } else {
     next->done(std::move(next->outcome));
@@ -443,19 +456,22 @@ void Deployer::RestoreService(const Caller& caller, const RollbackRequest& reque
 
 void Deployer::RestoreDeployment(const Caller& caller, uint64_t revision,
                                  const Done<DeployOutcome>& done) {
-  earlier_.Read(revision, [this, caller, revision,
-                           done](const absl::StatusOr<EarlierDeployment>& earlier) {
-    if (!earlier.ok()) {
-      done(earlier.status());
-      return EndOperation();
-    }
-    OnDisk<Preparation>(
-        [this, earlier = *earlier] { return Prepare(parts_, earlier.deployment, earlier.files); },
-        [this, caller, revision, done](Preparation preparation) {
-          FinishRestore(caller, revision, std::move(preparation), done);
-          EndOperation();
-        });
-  });
+  earlier_.Read(
+      revision, [this, caller, revision, done](const absl::StatusOr<EarlierDeployment>& earlier) {
+        if (!earlier.ok()) {
+          done(earlier.status());
+          return EndOperation();
+        }
+        Deployment deployment = earlier->deployment;
+        // A key that is not trusted any more does not come back with an old deployment.
+        deployment.host.signing_keys = prepared().deployment.host.signing_keys;
+        OnDisk<Preparation>([this, deployment = std::move(deployment),
+                             files = earlier->files] { return Prepare(parts_, deployment, files); },
+                            [this, caller, revision, done](Preparation preparation) {
+                              FinishRestore(caller, revision, std::move(preparation), done);
+                              EndOperation();
+                            });
+      });
 }
 
 void Deployer::FinishRestore(const Caller& caller, uint64_t restored, Preparation preparation,
@@ -470,7 +486,7 @@ void Deployer::FinishRestore(const Caller& caller, uint64_t restored, Preparatio
         absl::StrCat("revision ", restored,
                      " has other values of host:, which cannot change while the host runs")));
   }
-  ChangeReason reason{ChangeAction::kRollback, caller.uid, {}, /*checks_signatures=*/true};
+  ChangeReason reason{ChangeAction::kRollback, caller.uid, {}, /*checks_signatures=*/true, nullptr};
   for (const auto& [name, service] : preparation.prepared->services) {
     if (!prepared().services.contains(name)) continue;
     const ServicePin pin = in_force_.PinFor(name);
@@ -555,13 +571,16 @@ void Deployer::MaintainStore(bool check, bool collect, Done<StoreOutcome> done) 
 
 void Deployer::Collect(std::set<std::string> keep, bool check, bool collect,
                        const Done<StoreOutcome>& done) {
+  std::vector<NeededFile> needed;
   for (const auto& [name, service] : prepared().services) {
-    keep.insert(service.module.hash);
-    for (const auto& [image_name, image] : service.data_images) keep.insert(image.hash);
+    for (const UsedFile& file : FilesOf(service)) {
+      keep.insert(file.stored.hash);
+      needed.push_back({name, file.source, file.stored.hash, file.stored.kind});
+    }
   }
   OnDisk<absl::StatusOr<StoreOutcome>>(
-      [this, keep = std::move(keep), check, collect] {
-        return CareForStore(parts_.store, keep, check, collect);
+      [this, keep = std::move(keep), needed = std::move(needed), check, collect] {
+        return CareForStore(parts_.store, keep, needed, check, collect);
       },
       [this, done](absl::StatusOr<StoreOutcome> outcome) {
         if (outcome.ok()) {

@@ -142,6 +142,8 @@ class Deployer {
   void EndTry(const std::shared_ptr<NextVersion>& next,
               absl::StatusOr<std::vector<std::string>> outcome);
   void Switch(const std::shared_ptr<NextVersion>& next);
+  // When it is on the disk.
+  void EndSwitch(const std::shared_ptr<NextVersion>& next, const absl::Status& saved);
   // Answers when the version serves everywhere; others may change things meanwhile.
   void Follow(const std::shared_ptr<NextVersion>& next);
   RolloutSettings Watch(const NextVersion& next, bool canary_only) const;

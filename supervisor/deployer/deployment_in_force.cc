@@ -76,7 +76,7 @@ absl::StatusOr<ReloadOutcome> DeploymentInForce::Commit(
   std::erase_if(pins_, [&](const auto& pin) { return !prepared->held.contains(pin.first); });
   prepared_ = std::move(prepared);
   placement_ = std::move(placement);
-  Save(std::move(changes), std::move(modules));
+  Save(std::move(changes), std::move(modules), std::move(reason.saved));
   return outcome;
 }
 
@@ -139,8 +139,8 @@ ServicePin DeploymentInForce::PinFor(const std::string& service) const {
   return {replaced, record_.revision + 1};
 }
 
-void DeploymentInForce::Save(std::vector<ServiceChange> changes,
-                             std::vector<ModuleRecord> modules) {
+void DeploymentInForce::Save(std::vector<ServiceChange> changes, std::vector<ModuleRecord> modules,
+                             std::function<void(const absl::Status&)> saved) {
   DeploymentChange change;
   change.revision = record_;
   change.placement = placement_.record;
@@ -148,12 +148,15 @@ void DeploymentInForce::Save(std::vector<ServiceChange> changes,
   change.services = std::move(changes);
   change.pins = pins_;
   change.modules = std::move(modules);
-  parts_.state.SaveDeployment(std::move(change), [this](const absl::Status& status) {
-    if (status.ok()) return;
-    boost::asio::post(parts_.loop, [this, status] {
+  const auto told = [this, saved = std::move(saved)](const absl::Status& status) {
+    if (!status.ok()) {
       Tell("state_remark", absl::StrCat("the deployment is in force but was not saved: ",
                                         AsAbsl(AsStd(status.message()))));
-    });
+    }
+    if (saved) saved(status);
+  };
+  parts_.state.SaveDeployment(std::move(change), [&loop = parts_.loop, told](absl::Status status) {
+    boost::asio::post(loop, [told, status = std::move(status)] { told(status); });
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ struct ChangeReason {
   std::map<std::string, ServicePin> pins;
   // False when that was done: for the one service that changes, or when all was in force before.
   bool checks_signatures = true;
+  // Called on the loop thread, once, when it is on the disk or cannot be; may be null.
+  std::function<void(const absl::Status&)> saved;
 };
 
 // What Commit needs of the world; all outlive it.
@@ -85,7 +88,8 @@ class DeploymentInForce {
  private:
   absl::Status Apply(const PreparedDeployment& prepared, const Placement& placement,
                      const std::set<std::string>& stopped);
-  void Save(std::vector<ServiceChange> changes, std::vector<ModuleRecord> modules);
+  void Save(std::vector<ServiceChange> changes, std::vector<ModuleRecord> modules,
+            std::function<void(const absl::Status&)> saved);
   void Tell(std::string_view kind, const std::string& text);
 
   // Set in the constructor, never changed.

@@ -40,7 +40,11 @@ absl::StatusOr<EarlierDeployment> Assemble(const absl::StatusOr<StateRevision>& 
   EarlierDeployment earlier;
   for (const Service& service : text->services) {
     const auto change = changes->find(service.name);
-    if (change == changes->end()) continue;
+    if (change == changes->end()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the version of service '", service.name, "' in revision ", revision->revision,
+          " is not kept any more: only the last ", kKeptChanges, " of each service are"));
+    }
     earlier.files.services[service.name] = {service, change->second.files, std::nullopt};
   }
   earlier.deployment = *std::move(text);

@@ -34,12 +34,13 @@ void Append(std::string& out, uint64_t number) { Append(out, absl::StrCat(number
 // The files of one service: from its sources, or from the store.
 class FileSource {
  public:
-  FileSource(ModuleStore& store, ModuleStore::Batch& batch, const ServiceFiles* files)
-      : store_(store), batch_(batch), files_(files) {}
+  // `verify`: what comes from the store is read and compared with its hash.
+  FileSource(ModuleStore& store, ModuleStore::Batch& batch, const ServiceFiles* files, bool verify)
+      : store_(store), batch_(batch), files_(files), verify_(verify) {}
 
   absl::StatusOr<StoredFile> Module(const Service& service) const {
     if (files_ == nullptr) return batch_.Add(service.module, StoredKind::kModule);
-    return store_.Find(files_->module, StoredKind::kModule);
+    return Stored(files_->module, StoredKind::kModule);
   }
   absl::StatusOr<StoredFile> Image(const std::string& name, const std::string& source) const {
     if (files_ == nullptr) return batch_.Add(source, StoredKind::kDataImage);
@@ -47,13 +48,22 @@ class FileSource {
     if (hash == files_->data_images.end()) {
       return absl::NotFoundError(absl::StrCat("no file is kept for '", name, "'"));
     }
-    return store_.Find(hash->second, StoredKind::kDataImage);
+    return Stored(hash->second, StoredKind::kDataImage);
   }
 
  private:
+  absl::StatusOr<StoredFile> Stored(const std::string& hash, StoredKind kind) const {
+    COHOST_ASSIGN_OR_RETURN(StoredFile file, store_.Find(hash, kind));
+    if (!verify_) return file;
+    const absl::StatusOr<Bytes> size = CheckStoredFile(file.path, {hash, kind});
+    if (size.ok()) return file;
+    return Annotate(size.status(), absl::StrCat("'", file.path, "'"));
+  }
+
   ModuleStore& store_;
   ModuleStore::Batch& batch_;
   const ServiceFiles* files_;
+  const bool verify_;
 };
 
 PreparedService PrepareFiles(const Service& service, const FileSource& files,
@@ -123,31 +133,43 @@ std::map<std::string, ContentSigners> SurveySigners(
 }
 
 // The service as it is to run: as the deployment says, or as it is held.
-PreparedService PrepareHeld(const Service& service, const HeldService* held, ModuleStore& store,
-                            ModuleStore::Batch& batch, PreparedDeployment& prepared,
-                            std::vector<ConfigProblem>& problems) {
-  const auto from_store = [&](const Service& what) {
-    std::vector<ConfigProblem> missing;
-    PreparedService out =
-        PrepareFiles(what, FileSource(store, batch, &held->files), prepared.remarks, missing);
-    return std::make_pair(std::move(out), std::move(missing));
+PreparedService PrepareHeld(const Service& service, const HeldService* held, bool goes_on,
+                            ModuleStore& store, ModuleStore::Batch& batch,
+                            PreparedDeployment& prepared, std::vector<ConfigProblem>& problems) {
+  const auto from_sources = [&] {
+    return PrepareFiles(service, FileSource(store, batch, nullptr, false), prepared.remarks,
+                        problems);
   };
-  if (held != nullptr && !held->replaced) {
-    auto [out, missing] = from_store(service);
-    if (missing.empty()) return out;
-    // Somebody has emptied the store: better the sources than nothing.
-    prepared.remarks.push_back(absl::StrCat(
-        "service '", service.name, "' is read from its files again: ", missing.front().message));
-  }
-  PreparedService said =
-      PrepareFiles(service, FileSource(store, batch, nullptr), prepared.remarks, problems);
-  if (held == nullptr || !held->replaced || SourceFingerprint(said) != *held->replaced) {
+  if (held == nullptr) return from_sources();
+  std::vector<ConfigProblem> missing;
+  const auto from_store = [&](const Service& what) {
+    return PrepareFiles(what, FileSource(store, batch, &held->files, !goes_on), prepared.remarks,
+                        missing);
+  };
+  if (held->replaced) {
+    PreparedService said = from_sources();
+    if (SourceFingerprint(said) != *held->replaced) return said;
+    PreparedService out = from_store(held->service);
+    if (missing.empty()) {
+      prepared.held.insert(service.name);
+      return out;
+    }
+    prepared.remarks.push_back(absl::StrCat("service '", service.name,
+                                            "' runs as the deployment file says, not as it was "
+                                            "deployed: ",
+                                            missing.front().message));
     return said;
   }
-  auto [out, missing] = from_store(held->service);
-  problems.insert(problems.end(), missing.begin(), missing.end());
-  prepared.held.insert(service.name);
-  return out;
+  PreparedService out = from_store(service);
+  if (missing.empty()) return out;
+  if (!goes_on) {
+    problems.insert(problems.end(), missing.begin(), missing.end());
+    return out;
+  }
+  // Somebody has emptied the store: better the sources than nothing.
+  prepared.remarks.push_back(absl::StrCat(
+      "service '", service.name, "' is read from its files again: ", missing.front().message));
+  return from_sources();
 }
 
 }  // namespace
@@ -178,7 +200,7 @@ ServicePreparation PrepareService(const Service& service, ModuleStore& store,
   TrustedKeys keys = ReadKeys(signing_keys, out.problems);
   ModuleStore::Batch batch(store);
   PreparedService prepared =
-      PrepareFiles(service, FileSource(store, batch, files), out.remarks, out.problems);
+      PrepareFiles(service, FileSource(store, batch, files, true), out.remarks, out.problems);
   if (!out.problems.empty()) return out;
   if (absl::Status status = batch.Commit(); !status.ok()) {
     out.problems.push_back(Problem("host.state_dir", Annotate(status, "module store")));
@@ -213,8 +235,8 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
   for (Service& service : deployment.services) {
     const auto found = held.services.find(service.name);
     PreparedService ready =
-        PrepareHeld(service, found == held.services.end() ? nullptr : &found->second, store, batch,
-                    *prepared, out.problems);
+        PrepareHeld(service, found == held.services.end() ? nullptr : &found->second, held.goes_on,
+                    store, batch, *prepared, out.problems);
     service = ready.service;
     prepared->services.emplace(service.name, std::move(ready));
   }
@@ -237,9 +259,29 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
 
 namespace {
 
-uint64_t Fingerprint(const PreparedService& prepared, const Settings& settings) {
+// What a worker is not told: where the service is placed, and how its sockets are made.
+void AppendPlace(const Service& service, std::string& text) {
+  Append(text, service.group.value_or(""));
+  Append(text, static_cast<uint64_t>(service.load.load_class));
+  for (const double number : {service.load.requests_per_second, service.load.cpu}) {
+    Append(text, absl::StrCat(number));
+  }
+  Append(text, service.load.memory.count);
+  if (service.load.peak) {
+    Append(text,
+           absl::StrCat(service.load.peak->begin.minutes, "-", service.load.peak->end.minutes));
+  }
+  for (const Address& address : service.listen) {
+    Append(text, uint64_t{address.mode});
+    Append(text, address.owner.value_or(""));
+    Append(text, static_cast<uint64_t>(address.backlog));
+  }
+}
+
+uint64_t Fingerprint(const PreparedService& prepared, const Settings& settings,
+                     const std::string& place) {
   const Service& service = prepared.service;
-  std::string text;
+  std::string text = place;
   Append(text, service.name);
   Append(text, static_cast<uint64_t>(service.runtime));
   Append(text, prepared.module.hash);
@@ -279,11 +321,13 @@ uint64_t Fingerprint(const PreparedService& prepared, const Settings& settings) 
 }  // namespace
 
 uint64_t ServiceRevision(const PreparedService& service) {
-  return Fingerprint(service, service.settings);
+  return Fingerprint(service, service.settings, "");
 }
 
 uint64_t SourceFingerprint(const PreparedService& service) {
-  return Fingerprint(service, service.service.settings);
+  std::string place;
+  AppendPlace(service.service, place);
+  return Fingerprint(service, service.service.settings, place);
 }
 
 ServiceFiles HashesOf(const PreparedService& service) {

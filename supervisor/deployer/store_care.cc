@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/strings.h"
 #include "supervisor/modules/signing/derived_record.h"
 #include "supervisor/modules/signing/signature_store.h"
 
@@ -29,10 +31,17 @@ absl::Status ForgetRecords(const ModuleStore& store, const StoreCollection& coll
 }  // namespace
 
 absl::StatusOr<StoreOutcome> CareForStore(ModuleStore& store, const std::set<std::string>& keep,
-                                          bool check, bool collect) {
+                                          const std::vector<NeededFile>& needed, bool check,
+                                          bool collect) {
   StoreOutcome outcome;
   if (check) {
     COHOST_ASSIGN_OR_RETURN(outcome.check, store.Check());
+    for (const NeededFile& file : needed) {
+      if (store.Find(file.hash, file.kind).ok()) continue;
+      outcome.missing.push_back(absl::StrCat("service '", file.service, "' needs ",
+                                             AsAbsl(StoredKindName(file.kind)), " ", file.hash,
+                                             ", copied from ", file.source));
+    }
   }
   if (collect) {
     COHOST_ASSIGN_OR_RETURN(outcome.collection, store.Collect(keep, kLeastUnusedAge));

@@ -51,9 +51,15 @@ void Slot::SetTarget(const GroupTarget& target) {
     reject_timer_.Cancel();
     reject_backoff_.Reset();
     rejected_.clear();
+    died_.clear();
+    last_before_target_ = last_generation_;
   }
   target_ = target;
   wanted_ = true;
+  // Nor does the new one wait for what the old one did.
+  if (!same && serving_ != nullptr && serving_->status() == WorkerStatus::kBackoff) {
+    serving_->RetryNow();
+  }
 }
 
 bool Slot::Converge(bool may_replace) {
@@ -436,6 +442,11 @@ std::optional<SlotRollout> Slot::RolloutOf(uint64_t service_id, uint64_t revisio
   SlotRollout rollout;
   rollout.slot = number_;
   rollout.why = strikes_.Against(**service);
+  // Also when it serves again: it is not what it should be.
+  if (rollout.why.empty() && !died_.empty()) {
+    return SlotRollout{number_, SlotRollout::State::kFailed,
+                       absl::StrCat("the worker with it ended: ", died_)};
+  }
   if (Hosts(serving_.get(), service_id)) {
     const auto& hosted = serving_->generation()->roster().services().at(service_id);
     if (hosted.revision == revision) {
@@ -445,11 +456,6 @@ std::optional<SlotRollout> Slot::RolloutOf(uint64_t service_id, uint64_t revisio
     }
   }
   if (rollout.why.empty() && reject_timer_.running()) rollout.why = rejected_;
-  if (rollout.why.empty() && serving_ != nullptr && incoming_ == nullptr &&
-      (serving_->status() == WorkerStatus::kBackoff ||
-       serving_->status() == WorkerStatus::kFailed)) {
-    rollout.why = absl::StrCat("its worker cannot start: ", last_exit_);
-  }
   if (!rollout.why.empty()) rollout.state = SlotRollout::State::kFailed;
   return rollout;
 }
@@ -514,6 +520,7 @@ void Slot::OnGenerationEnded(Generation& generation, const ExitRecord* record, b
   host_.RearmSiblings(generation);
   if (asked_for) return;
   last_exit_ = DescribeExit(*record);
+  if (generation.id().number > last_before_target_) died_ = last_exit_;
   Tell("worker_exit", generation.id().number, last_exit_);
   Blame(generation, *record);
 }

@@ -156,6 +156,9 @@ class Slot final : public WorkerHost {
   bool restarting_ = false;  // stop-then-start is under way
   std::vector<std::function<void(bool)>> recycled_;
   std::string rejected_;  // why the last replacement was rejected; empty once one serves
+  // How a worker ended unasked that was started for the present target; empty: none did.
+  std::string died_;
+  uint32_t last_before_target_ = 0;  // generations up to this one were started for another target
   RestartBackoff reject_backoff_;
   Timer reject_timer_;  // runs: no replacement is tried
   Strikes strikes_;

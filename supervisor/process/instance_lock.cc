@@ -42,7 +42,7 @@ absl::StatusOr<UniqueFd> AcquireInstanceLock(const std::string& runtime_dir, pid
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "flock", path);
     return absl::AlreadyExistsError(
-        absl::StrCat("runtime directory '", runtime_dir, "' is in use by ", DescribeHolder(path)));
+        absl::StrCat("folder '", runtime_dir, "' is in use by ", DescribeHolder(path)));
   }
   if (ftruncate(fd.get(), 0) != 0) return ErrnoStatus(errno, "truncate", path);
   COHOST_RETURN_IF_ERROR(Annotate(WriteAll(fd.get(), absl::StrCat(keeper_pid, "\n")), path));

@@ -306,6 +306,7 @@ TEST_F(AdminServiceTest, DeployRefusesWhatMakesNoSenseBeforeTheHostSeesIt) {
   EXPECT_EQ(code([](auto& r) { r.set_path("relative.so"); }), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(code([](auto& r) { r.set_path(std::string("/a\0b", 4)); }),
             grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(code([](auto& r) { r.set_path("/a\nb.so"); }), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(code([](auto& r) { r.mutable_canary_time()->set_seconds(-1); }),
             grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(code([](auto& r) { r.mutable_canary_time()->set_seconds(INT64_MAX); }),

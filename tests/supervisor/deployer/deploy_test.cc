@@ -321,6 +321,72 @@ TEST_F(DeployTest, TheWholeDeploymentGoesBackWithItsFiles) {
   EXPECT_EQ(world_.Rollback(request).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(DeployTest, AnOldDeploymentIsRefusedWhenTheFilesItHadAreNotKept) {
+  Begin();
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(world_.Deploy(Request("echo2")).ok());
+    ASSERT_TRUE(world_.Deploy(Request("echo")).ok());
+  }
+  const uint64_t before = deployer().revision();
+  RollbackRequest request;
+  request.revision = 1;
+  EXPECT_EQ(world_.Rollback(request).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(deployer().revision(), before);
+}
+
+TEST_F(DeployTest, ADamagedFileIsNotBroughtBack) {
+  Begin();
+  ASSERT_TRUE(world_.Deploy(Request("echo2")).ok());
+  const std::string stored = world_.folder / ("state/modules/" + kEcho + ".so");
+  std::filesystem::permissions(stored, std::filesystem::perms::owner_all);
+  std::fstream(stored, std::ios::in | std::ios::out | std::ios::binary).seekp(2000).put('!');
+  std::filesystem::permissions(stored, std::filesystem::perms::owner_read);
+  const auto outcome = world_.Rollback(Back());
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  ASSERT_THAT(outcome->problems, SizeIs(1));
+  EXPECT_EQ(ModuleOf("a"), kEcho2);
+}
+
+TEST_F(DeployTest, AVersionWhoseFilesAreGoneEndsInsteadOfStoppingAStart) {
+  Begin();
+  ASSERT_TRUE(world_.Deploy(Request("echo2")).ok());
+  ASSERT_TRUE(world_.Settled());
+  std::filesystem::remove(world_.folder / ("state/modules/" + kEcho2 + ".so"));
+  world_.Restart();
+  ASSERT_THAT(world_.Start(), IsEmpty());
+  EXPECT_EQ(ModuleOf("a"), kEcho);
+  EXPECT_THAT(deployer().pins(), IsEmpty());
+  EXPECT_THAT(deployer().prepared().remarks, Contains(HasSubstr("service 'a'")));
+}
+
+TEST_F(DeployTest, AnotherGroupInTheFileIsSomethingNew) {
+  Begin();
+  ASSERT_TRUE(world_.Deploy(Request("echo2")).ok());
+  world_.Write(world_.Service("a", "  group: other\n") + world_.Service("b", "  group: shop\n") +
+               "groups: [{name: shop, workers: 2}, {name: other}]\n");
+  ASSERT_TRUE(world_.Reload().ok());
+  EXPECT_THAT(deployer().pins(), IsEmpty());
+  ASSERT_TRUE(world_.Settled());
+  EXPECT_THAT(world_.SlotsWith("a", "echo"), ElementsAre("other/0"));
+}
+
+TEST_F(DeployTest, ABetterVersionIsTriedThoughTheWorkerIsBackedOff) {
+  world_.workers.behaviour.deadly = {"a"};
+  world_.Write(world_.Service("a", "  group: shop\n") + "groups: [{name: shop}]\n");
+  ASSERT_THAT(world_.Start(), IsEmpty());
+  ASSERT_TRUE(world_.Until([&] {
+    HostSnapshot snapshot;
+    world_.pool().FillSnapshot(snapshot);
+    return snapshot.workers.size() == 1 && !snapshot.workers[0].last_exit.empty();
+  }));
+  world_.workers.behaviour.deadly.clear();
+  DeployRequest request = Request("echo2");
+  request.wait = true;
+  const auto outcome = world_.Deploy(request);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_THAT(outcome->serving, ElementsAre("shop/0"));
+}
+
 TEST_F(DeployTest, HistoryTellsWhoDidWhat) {
   Begin();
   Caller caller;
