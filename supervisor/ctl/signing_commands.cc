@@ -111,6 +111,7 @@ std::vector<FileResult> ForEachFile(const std::vector<std::string>& files, const
                                     absl::StatusOr<std::string> (*action)(const Key&,
                                                                           const std::string&)) {
   std::vector<FileResult> results;
+  results.reserve(files.size());
   for (const std::string& file : files) results.push_back({file, action(key, file)});
   return results;
 }

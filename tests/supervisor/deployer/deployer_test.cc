@@ -231,7 +231,8 @@ TEST_F(DeployerTest, ARevisionIsComparedWhenItsTurnComes) {
   world_.Write(Service("c"));
   std::vector<absl::StatusOr<ReloadOutcome>> outcomes;
   for (int i = 0; i < 2; ++i) {
-    deployer().Reload(IfRevision(1), [&](auto outcome) { outcomes.push_back(std::move(outcome)); });
+    deployer().Reload(IfRevision(1), ChangeAction::kReload,
+                      [&](auto outcome) { outcomes.push_back(std::move(outcome)); });
   }
   EXPECT_THAT(outcomes, IsEmpty());
   ASSERT_TRUE(world_.Until([&] { return outcomes.size() == 2; }));
@@ -246,7 +247,7 @@ TEST_F(DeployerTest, ReloadsWaitForEachOtherAndTooManyAreRefusedAtOnce) {
   absl::Status refused;
   int accepted = 0;
   while (refused.ok() && accepted < 100) {
-    deployer().Reload({}, [&](const absl::StatusOr<ReloadOutcome>& outcome) {
+    deployer().Reload({}, ChangeAction::kReload, [&](const absl::StatusOr<ReloadOutcome>& outcome) {
       if (outcome.ok()) {
         ++done;
       } else {
@@ -265,8 +266,8 @@ TEST_F(DeployerTest, ReloadsWaitForEachOtherAndTooManyAreRefusedAtOnce) {
 TEST_F(DeployerTest, WhoReloadsFromWithinAnAnswerIsNext) {
   Begin();
   bool second = false;
-  deployer().Reload({}, [&](const absl::StatusOr<ReloadOutcome>&) {
-    deployer().Reload({},
+  deployer().Reload({}, ChangeAction::kReload, [&](const absl::StatusOr<ReloadOutcome>&) {
+    deployer().Reload({}, ChangeAction::kReload,
                       [&](const absl::StatusOr<ReloadOutcome>& outcome) { second = outcome.ok(); });
   });
   EXPECT_TRUE(world_.Until([&] { return second; }));
@@ -307,7 +308,7 @@ TEST_F(DeployerTest, AStopWhileAReloadIsPreparedIsInForceAfterIt) {
   Begin();
   world_.WriteModule("echo2");
   bool reloaded = false;
-  deployer().Reload({}, [&](const auto&) { reloaded = true; });
+  deployer().Reload({}, ChangeAction::kReload, [&](const auto&) { reloaded = true; });
   ASSERT_FALSE(reloaded);
   ASSERT_TRUE(world_.Stop("a").ok());
   ASSERT_TRUE(world_.Until([&] { return reloaded; }));
