@@ -137,6 +137,13 @@ void HostGateway::MeasureMemory(
       loop_, [this, depth, done = std::move(done)] { operations_.MeasureMemory(depth, done); });
 }
 
+void HostGateway::MeasureUnshared(Caller caller, uint32_t samples,
+                                  std::function<void(absl::StatusOr<UnsharedMemory>)> done) {
+  boost::asio::post(loop_, [this, caller = std::move(caller), samples, done = std::move(done)] {
+    operations_.MeasureUnshared(caller, samples, done);
+  });
+}
+
 void HostGateway::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                              std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) {
   boost::asio::post(loop_, [this, after_id, last, limit, done = std::move(done)] {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/status.h"
@@ -14,6 +15,7 @@ namespace {
 
 // What the loop knows of processes and files when a measurement begins.
 struct Plan {
+  std::set<std::string> workers;                             // names of the processes
   std::map<std::string, std::vector<std::string>> services;  // by name of the process
   std::vector<std::string> paths;
   std::vector<std::string> hashes;  // of the paths
@@ -26,7 +28,9 @@ Plan MakePlan(const HostSnapshot& processes, const std::vector<ListedFile>& file
   Plan plan;
   plan.time = time;
   for (const WorkerView& worker : processes.workers) {
-    plan.services[ProcessFigures::WorkerName(worker)] = worker.services;
+    const std::string name = ProcessFigures::WorkerName(worker);
+    plan.workers.insert(name);
+    plan.services[name] = worker.services;
   }
   for (const ListedFile& listed : files) {
     const auto add = [&](const std::string& path) {
@@ -62,6 +66,12 @@ absl::StatusOr<MemoryReport> Attribute(Plan plan, const std::vector<ProcessSampl
     process.maps = *sample.maps;
   }
   MemoryReport report = AttributeMemory(input);
+  for (const MeasuredProcess& process : input.processes) {
+    if (!plan.workers.contains(process.name)) continue;
+    ++report.workers;
+    report.workers_pss += process.maps.pss.count;
+    RaiseFilePages(process.maps, report.files);
+  }
   report.measured = plan.time;
   report.unmeasured = unmeasured;
   return report;
@@ -131,6 +141,18 @@ void MemoryMeter::MeasureMappings() {
                         std::move(sampled))) {
     FinishMappings({}, absl::ResourceExhaustedError(
                            "too many measurements wait already; try again in a moment"));
+  }
+}
+
+void MemoryMeter::MeasureOne(SampledProcess process,
+                             std::function<void(const std::optional<ProcessMaps>&)> done) {
+  auto sampled = [this, done](std::vector<ProcessSample> samples) {
+    boost::asio::post(parts_.loop, [done, samples = std::move(samples)] {
+      done(samples.empty() ? std::nullopt : samples.front().maps);
+    });
+  };
+  if (!sampler_.Measure({std::move(process)}, SampleDepth::kMappings, std::move(sampled))) {
+    done(std::nullopt);
   }
 }
 

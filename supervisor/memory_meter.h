@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -60,6 +61,14 @@ class MemoryMeter {
   // who finds the sampler busy with totals gets those of the last time: they are as good. An error
   // only with kModules.
   void Measure(MemoryDepth depth, std::function<void(const absl::Status&)> done);
+
+  // All mappings of one more process, which no report has; unset when it could not be read, or too
+  // many measurements wait.
+  void MeasureOne(SampledProcess process,
+                  std::function<void(const std::optional<ProcessMaps>&)> done);
+
+  // Of modules, the newest; null before the first.
+  const std::shared_ptr<const MemoryReport>& report() const { return report_; }
 
   // Fills in the newest figures of processes and modules.
   void Fill(HostSnapshot& snapshot) const;

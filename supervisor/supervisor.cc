@@ -33,6 +33,9 @@ constexpr absl::Duration kSettleTime = absl::Seconds(1);
 // A reload is often followed by another.
 constexpr absl::Duration kCollectDelay = absl::Minutes(1);
 constexpr absl::Duration kFirstSample = absl::Seconds(2);
+// Generations of sample workers: so many for each of so many supervisors in a row.
+constexpr uint32_t kSamplesOfOne = 100'000;
+constexpr uint32_t kSupervisorsApart = 10'000;
 // How long the state may take to write what is queued at the end.
 constexpr absl::Duration kStateCloseLimit = absl::Seconds(2);
 constexpr absl::Duration kAdminStopLimit = absl::Seconds(2);
@@ -106,6 +109,7 @@ Supervisor::~Supervisor() {
   // Who calls from other threads ends first, then who works on other threads.
   admin_.reset();
   metrics_.reset();
+  unshared_.reset();
   meter_.reset();
   disk_.join();
 }
@@ -145,6 +149,7 @@ int Supervisor::Start() {
                        [this]() -> const std::vector<ListedFile>& { return modules_; },
                        [this] { gateway_->Invalidate(); },
                        static_cast<uint64_t>(SystemClock().Steady().nanoseconds)});
+  unshared_ = std::make_unique<UnsharedMeter>(*meter_, *samples_);
   gateway_ = std::make_unique<HostGateway>(loop_, SystemClock(), *this);
   keeper_->OnShutdown([this] { BeginShutdown(); });
   keeper_->OnReload([this] { ReloadFromSignal(); });
@@ -287,9 +292,15 @@ int Supervisor::PutInForce(FirstDeployment first) {
   settings.log_folder = host_.state_dir + "/logs";
   settings.environment = WorkerEnvironment();
   settings.seed = static_cast<uint64_t>(SystemClock().Steady().nanoseconds);
-  pool_ = std::make_unique<Pool>(PoolParts{loop_, timers_, SystemClock(), *keeper_, *keeper_,
-                                           clients_, *this, std::move(settings)});
-  keeper_->OnExit([this](const ExitRecord& record) { pool_->HandleExit(record); });
+  const PoolParts parts{loop_,    timers_,  SystemClock(), *keeper_,
+                        *keeper_, clients_, *this,         std::move(settings)};
+  pool_ = std::make_unique<Pool>(parts);
+  // One of the supervisor before may still be ending in the pool.
+  samples_ = std::make_unique<SampleWorkers>(
+      parts, (inheritance_.supervisor_restarts % kSupervisorsApart) * kSamplesOfOne);
+  keeper_->OnExit([this](const ExitRecord& record) {
+    if (!samples_->HandleExit(record)) pool_->HandleExit(record);
+  });
   if (absl::Status adopted = pool_->Adopt(inheritance_); !adopted.ok()) return Complain(2, adopted);
   deployer_ = std::make_unique<Deployer>(
       DeployerParts{loop_,
@@ -338,11 +349,14 @@ void Supervisor::BeginShutdown() {
   if (std::exchange(shutting_down_, true)) return;
   log_.Info("shutting down",
             {{"limit", std::string_view(absl::FormatDuration(options_.drain_limit))}});
-  pool_->StopAll(options_.drain_limit, [this] {
-    listeners_->Close();
-    keeper_->ReportShutdownComplete(0);
-    // One turn more, so that what was just said to the keeper is on its way.
-    boost::asio::post(loop_, [this] { loop_.stop(); });
+  // A sample has nothing to finish: first it, then the workers that have.
+  unshared_->Stop([this] {
+    pool_->StopAll(options_.drain_limit, [this] {
+      listeners_->Close();
+      keeper_->ReportShutdownComplete(0);
+      // One turn more, so that what was just said to the keeper is on its way.
+      boost::asio::post(loop_, [this] { loop_.stop(); });
+    });
   });
 }
 
@@ -573,6 +587,20 @@ void Supervisor::MeasureMemory(
     if (!measured.ok()) return done(measured);
     done(BuildSnapshot());
   });
+}
+
+void Supervisor::MeasureUnshared(const Caller& caller, uint32_t samples,
+                                 std::function<void(absl::StatusOr<UnsharedMemory>)> done) {
+  // It starts processes: told before what they do.
+  HostEvent event;
+  event.kind = "memory_sample";
+  event.uid = caller.uid;
+  event.message = absl::StrCat("at most ", samples, " services, each in a worker of its own");
+  events_->Record(std::move(event));
+  ServiceIds ids = deployer_->ids();
+  unshared_->Measure(MakePoolTarget(deployer_->prepared(), deployer_->placement(),
+                                    deployer_->stopped(), *listeners_, ids),
+                     samples, std::move(done));
 }
 
 void Supervisor::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,

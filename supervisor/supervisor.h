@@ -22,9 +22,11 @@
 #include "supervisor/modules/module_store.h"
 #include "supervisor/pool/generation/grpc_worker_client.h"
 #include "supervisor/pool/pool.h"
+#include "supervisor/pool/sample_workers.h"
 #include "supervisor/process/keeper_client.h"
 #include "supervisor/snapshot_builder.h"
 #include "supervisor/state/state.h"
+#include "supervisor/unshared_meter.h"
 
 namespace cohost::supervisor {
 
@@ -110,6 +112,8 @@ class Supervisor final : public PoolObserver, public HostOperations {
   void MeasureMemory(
       MemoryDepth depth,
       std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) override;
+  void MeasureUnshared(const Caller& caller, uint32_t samples,
+                       std::function<void(absl::StatusOr<UnsharedMemory>)> done) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
   uint64_t SubscribeEvents(std::function<void(const HostEvent&)> event) override;
@@ -134,9 +138,11 @@ class Supervisor final : public PoolObserver, public HostOperations {
   std::unique_ptr<ListenerSet> listeners_;
   GrpcWorkerClientFactory clients_;
   std::unique_ptr<Pool> pool_;
+  std::unique_ptr<SampleWorkers> samples_;
   std::unique_ptr<Deployer> deployer_;
   std::vector<ListedFile> modules_;
   std::unique_ptr<MemoryMeter> meter_;
+  std::unique_ptr<UnsharedMeter> unshared_;
   std::unique_ptr<HostGateway> gateway_;
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<MetricsServer> metrics_;

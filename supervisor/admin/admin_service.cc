@@ -26,6 +26,9 @@ namespace {
 constexpr size_t kLongestRequestId = 64;
 constexpr uint32_t kUsualHistory = 20;
 constexpr uint32_t kMostHistory = 1000;
+// Services that are sampled (MeasureUnsharedRequest).
+constexpr uint32_t kDefaultSamples = 4;
+constexpr uint32_t kMostSamples = 16;
 
 grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const absl::Status& status) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -198,6 +201,30 @@ AdminService::Unary* AdminService::GetMemory(Context*, const admin::v1::GetMemor
                           return grpc::Status::OK;
                         });
                       });
+  return call;
+}
+
+AdminService::Unary* AdminService::MeasureUnshared(Context* context,
+                                                   const admin::v1::MeasureUnsharedRequest* request,
+                                                   admin::v1::UnsharedMemory* response) {
+  const uint32_t samples = request->samples() == 0 ? kDefaultSamples : request->samples();
+  if (samples > kMostSamples) {
+    return Finish(context, absl::InvalidArgumentError(
+                               absl::StrCat("samples is ", samples, "; at most ", kMostSamples)));
+  }
+  const std::optional<uid_t> uid = peers_.Find(context->peer());
+  if (!uid) {
+    return Finish(context, absl::PermissionDeniedError("the caller's user is not known any more"));
+  }
+  auto* call = new PendingCall;
+  host_.MeasureUnshared(Caller{*uid, "", 0}, samples,
+                        [ticket = call->ticket(), response](absl::StatusOr<UnsharedMemory> memory) {
+                          ticket->Finish([&] {
+                            if (!memory.ok()) return GrpcStatus(memory.status());
+                            *response = UnsharedMessage(*memory);
+                            return grpc::Status::OK;
+                          });
+                        });
   return call;
 }
 

@@ -36,6 +36,8 @@ class AdminService final : public admin::v1::Admin::CallbackService {
   Unary* ListModules(Context*, const admin::v1::ListModulesRequest*,
                      admin::v1::ListModulesResponse*) override;
   Unary* GetMemory(Context*, const admin::v1::GetMemoryRequest*, admin::v1::Memory*) override;
+  Unary* MeasureUnshared(Context*, const admin::v1::MeasureUnsharedRequest*,
+                         admin::v1::UnsharedMemory*) override;
   Unary* Plan(Context*, const admin::v1::PlanRequest*, admin::v1::PlanResponse*) override;
   Unary* Validate(Context*, const admin::v1::ValidateRequest*,
                   admin::v1::ValidateResponse*) override;

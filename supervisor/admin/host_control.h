@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "supervisor/host_event.h"
 #include "supervisor/modules/module_store.h"
+#include "supervisor/profile/unshared_memory.h"
 #include "supervisor/snapshot.h"
 #include "supervisor/state/saved_state.h"
 
@@ -179,6 +180,10 @@ class HostControl {
   virtual void MeasureMemory(
       MemoryDepth depth,
       std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) = 0;
+
+  // What the services would take unshared, on a sample of 1 to 16 in workers of their own.
+  virtual void MeasureUnshared(Caller caller, uint32_t samples,
+                               std::function<void(absl::StatusOr<UnsharedMemory>)> done) = 0;
 
   // Events with id > after_id, oldest first, at most `limit`; `last` > 0: only the last so many.
   virtual void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "base/strings.h"
 #include "supervisor/admin/message_values.h"
 
 namespace cohost::supervisor {
@@ -118,6 +119,24 @@ void AddModuleMemory(const HostSnapshot& snapshot, Memory& memory) {
   memory.set_saved_bytes(report.saved);
   memory.set_unmeasured_processes(report.unmeasured);
   Set(memory.mutable_modules_measured(), report.measured);
+}
+
+admin::v1::UnsharedMemory UnsharedMessage(const UnsharedMemory& memory) {
+  admin::v1::UnsharedMemory message;
+  for (const UnsharedSample& measured : memory.samples) {
+    admin::v1::UnsharedSample& sample = *message.add_samples();
+    sample.set_service(measured.service);
+    sample.set_own_bytes(measured.own);
+    sample.set_file_bytes(measured.files);
+    sample.set_failure(Text(AsStd(measured.status.message())));
+  }
+  message.set_services(memory.services);
+  message.set_workers(memory.workers);
+  message.set_present_bytes(memory.present);
+  message.set_own_bytes(memory.own);
+  message.set_files_once_bytes(memory.files_once);
+  message.set_files_copied_bytes(memory.files_copied);
+  return message;
 }
 
 }  // namespace cohost::supervisor

@@ -55,6 +55,7 @@ class Command {
   int Workers();
   int Modules();
   int Memory();
+  int UnsharedMemory();
   int Plan();
   int Validate();
   int ShowValidation(const v1::ValidateResponse& response);
@@ -187,7 +188,17 @@ int Command::Modules() {
   return Show(list, [&](const v1::ListModulesResponse& r) { return ModulesView(r, look_); });
 }
 
+int Command::UnsharedMemory() {
+  v1::MeasureUnsharedRequest request;
+  request.set_samples(invocation_.samples);
+  v1::UnsharedMemory memory;
+  const grpc::Status call = Call(&Stub::MeasureUnshared, request, &memory, kLongTimeout);
+  if (!call.ok()) return Fail(call);
+  return Show(memory, [&](const v1::UnsharedMemory& m) { return UnsharedMemoryView(m, look_); });
+}
+
 int Command::Memory() {
+  if (invocation_.unshared) return UnsharedMemory();
   v1::GetMemoryRequest request;
   request.set_modules(invocation_.modules);
   v1::Memory memory;

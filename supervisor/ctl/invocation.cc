@@ -59,7 +59,7 @@ constexpr Command kCommands[] = {
      "a host",
      "", "cohostctl modules\n  cohostctl modules sign --key release.key catalog.so"},
     {"memory", Takes::kMemory, "", "Memory of every Cohost process, measured now", "",
-     "cohostctl memory\n  cohostctl memory --modules"},
+     "cohostctl memory\n  cohostctl memory --modules\n  cohostctl memory --unshared --samples 8"},
     {"plan", Takes::kOptionalName, "FILE",
      "Which services share a worker and why, now or with another deployment; changes nothing",
      "a deployment file", "cohostctl plan\n  cohostctl plan new-deployment.yaml"},
@@ -195,6 +195,26 @@ void AddVersionOptions(const Command& command, CLI::App& app, Options& options) 
   }
 }
 
+void AddMemoryOptions(CLI::App& app, Invocation& invocation) {
+  CLI::Option* modules = app.add_flag(
+      "--modules", invocation.modules,
+      "what each module takes, and each service of its modules: reads all mappings of every "
+      "worker, one after the other. PSS counts a page that n processes map 1/n in each; SHARED and "
+      "PRIVATE are pages of the file, WRITTEN its own copies of them (relocations) and its zeroed "
+      "data; SAVED is what copies for each service would take more");
+  CLI::Option* unshared = app.add_flag(
+      "--unshared", invocation.unshared,
+      "what the services would take that share no worker: starts some of them once more, one after "
+      "the other, each in a worker of its own without listeners. Services with `overlap: false` "
+      "are left alone");
+  unshared->excludes(modules);
+  app.add_option("--samples", invocation.samples,
+                 "with --unshared: so many services (4, at most 16)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 16))
+      ->needs(unshared);
+}
+
 void AddArguments(const Command& command, CLI::App& app, Options& options) {
   Invocation& invocation = options.invocation;
   if (command.takes == Takes::kKeyAndFiles) {
@@ -209,14 +229,7 @@ void AddArguments(const Command& command, CLI::App& app, Options& options) {
         ->check(CLI::Range(0, 10000));
     app.add_flag("-f,--follow", invocation.follow, "go on with new ones until Ctrl-C");
   }
-  if (command.takes == Takes::kMemory) {
-    app.add_flag("--modules", invocation.modules,
-                 "what each module takes, and each service of its modules: reads all mappings of "
-                 "every worker, one after the other. PSS counts a page that n processes map 1/n in "
-                 "each; SHARED and PRIVATE are pages of the file, WRITTEN its own copies of them "
-                 "(relocations) and its zeroed data; SAVED is what copies for each service would "
-                 "take more");
-  }
+  if (command.takes == Takes::kMemory) AddMemoryOptions(app, invocation);
   app.footer(absl::StrCat("Examples:\n  ", command.examples));
 }
 

@@ -32,6 +32,8 @@ struct Invocation {
   uint64_t revision = 0;  // to which a rollback goes; 0: the one before
   bool collect = false;
   bool modules = false;
+  bool unshared = false;
+  uint32_t samples = 0;  // 0: the host's default
   // Of `modules sign` and `modules verify`.
   std::string key;
   std::vector<std::string> files;

@@ -167,4 +167,24 @@ std::string ModuleMemoryView(const admin::v1::Memory& memory, const Look& look) 
   return text;
 }
 
+std::string UnsharedMemoryView(const admin::v1::UnsharedMemory& memory, const Look& look) {
+  Table samples({{"SAMPLE"}, {"OWN", Align::kRight}, {"FILES", Align::kRight}, {"FAILURE"}});
+  for (const admin::v1::UnsharedSample& sample : memory.samples()) {
+    samples.Add({sample.service(), BytesCell(sample.own_bytes()), BytesCell(sample.file_bytes()),
+                 Cell(sample.failure(), Tone::kBad)});
+  }
+  Table sums({{absl::StrCat("MEMORY OF ", memory.services(), " SERVICES")},
+              {"ALL", Align::kRight},
+              {"EACH", Align::kRight}});
+  const auto add = [&](const std::string& what, uint64_t bytes) {
+    sums.Add({what, MegabytesCell(bytes),
+              memory.services() == 0 ? Cell("-") : MegabytesCell(bytes / memory.services())});
+  };
+  add(absl::StrCat("now, in ", Plural(memory.workers(), "worker"), " (PSS)"),
+      memory.present_bytes());
+  add("a worker for each, files shared", memory.own_bytes() + memory.files_once_bytes());
+  add("a worker for each, files of its own", memory.own_bytes() + memory.files_copied_bytes());
+  return absl::StrCat(samples.Render(look.colour), "\n", sums.Render(look.colour));
+}
+
 }  // namespace cohost::supervisor

@@ -13,5 +13,6 @@ std::string ModulesView(const admin::v1::ListModulesResponse& list, const Look& 
 // What processes take, and what modules do, of one answer.
 std::string MemoryView(const admin::v1::Memory& memory, const Look& look);
 std::string ModuleMemoryView(const admin::v1::Memory& memory, const Look& look);
+std::string UnsharedMemoryView(const admin::v1::UnsharedMemory& memory, const Look& look);
 
 }  // namespace cohost::supervisor

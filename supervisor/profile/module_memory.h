@@ -64,7 +64,8 @@ struct ModuleMemory {
   // worker as the module has there now, and to be shared by all workers that run the service, so:
   //   sum over services (largest number of file bytes in one worker that runs it)
   //   - file bytes that are there now, each page once (the sum of their PSS).
-  // Pages that were written are not in it, though each copy would have its own of those too.
+  // An estimate: two services may look at different pages of the one file. Pages that were written
+  // are not in it, though each copy would have its own of those too.
   uint64_t saved = 0;
 };
 
@@ -87,6 +88,10 @@ struct MemoryReport {
   uint64_t saved = 0;                   // of all modules
   // Processes that could not be measured: they ended meanwhile, or may not be read.
   uint32_t unmeasured = 0;
+  // Of workers alone, whatever they map: how many were measured, the sum of their PSS, and files.
+  uint32_t workers = 0;
+  uint64_t workers_pss = 0;
+  FilePages files;
 };
 
 MemoryReport AttributeMemory(const MemoryInput& input);

@@ -184,6 +184,10 @@ void ProcessMaps::Add(const Mapping& mapping) {
     files[mapping.follows].following.count += mapping.anonymous.count;
   }
   if (mapping.file.inode == 0) return;
+  if (mapping.shared && mapping.writable) {
+    shared_memory.count += mapping.resident.count;
+    return;
+  }
   FileMemory& file = files[mapping.file];
   if (file.path.empty()) file.path = mapping.path;
   file.resident.count += mapping.resident.count;
@@ -197,6 +201,13 @@ void ProcessMaps::Add(const Mapping& mapping) {
   file.relocated.count += relocated;
   file.shared.count += shared;
   file.private_clean.count += of_file - shared;
+}
+
+void RaiseFilePages(const ProcessMaps& maps, FilePages& files) {
+  for (const auto& [identity, file] : maps.files) {
+    uint64_t& pages = files[identity];
+    pages = std::max(pages, file.file_bytes());
+  }
 }
 
 }  // namespace cohost::supervisor

@@ -105,6 +105,8 @@ struct FileMemory {
   // Anonymous pages in a mapping right behind (Mapping::follows): .bss and perhaps more.
   Bytes following;
 
+  // Pages of the file itself.
+  uint64_t file_bytes() const { return shared.count + private_clean.count; }
   friend bool operator==(const FileMemory&, const FileMemory&) = default;
 };
 
@@ -116,8 +118,15 @@ struct ProcessMaps {
   Bytes pss;
   Bytes private_bytes;
   Bytes anonymous;
+  // Of MAP_SHARED mappings that may be written, as segments are: memory rather than files, and not
+  // among `files`.
+  Bytes shared_memory;
 
   void Add(const Mapping& mapping);
 };
+
+// Bytes of resident pages of each file: the most that one process has.
+using FilePages = std::map<FileIdentity, uint64_t>;
+void RaiseFilePages(const ProcessMaps& maps, FilePages& files);
 
 }  // namespace cohost::supervisor

@@ -532,6 +532,29 @@ void FakeHostControl::MeasureMemory(
   });
 }
 
+void FakeHostControl::MeasureUnshared(Caller caller, uint32_t samples,
+                                      std::function<void(absl::StatusOr<UnsharedMemory>)> done) {
+  Mutate(absl::StrCat("unshared ", samples), caller, [this, samples, done = std::move(done)] {
+    const std::vector<ServiceView> services = snapshot()->services;
+    UnsharedMemory memory;
+    for (uint32_t i = 0; i < std::min<size_t>(samples, services.size()); ++i) {
+      UnsharedSample& sample = memory.samples.emplace_back();
+      sample.service = services[i].name;
+      if (i == 1) {
+        sample.status = absl::AbortedError("its worker has ended: exit code 3");
+        continue;
+      }
+      sample.own = 900'000 + i * 100'000;
+      sample.files = 4'000'000;
+    }
+    memory.services = static_cast<uint32_t>(services.size());
+    memory.workers = 4;
+    memory.present = 7'320'000;
+    ScaleUnshared({{{8, 1, 3}, 3'500'000}, {{8, 1, 4}, 1'000'000}}, memory);
+    done(std::move(memory));
+  });
+}
+
 void FakeHostControl::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                                  std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) {
   Post([this, after_id, last, limit, done = std::move(done)] {

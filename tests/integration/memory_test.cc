@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -223,6 +226,89 @@ TEST(Memory, ModulesAreInTheListAndAmongTheMetricsOnceTheyWereMeasured) {
       absl::Now() - absl::FromUnixSeconds(list.modules(0).published().seconds());
   EXPECT_GE(age, absl::ZeroDuration());
   EXPECT_LT(age, absl::Hours(1));
+}
+
+// What a client gets and sees of a host whose services are being sampled.
+TEST(Memory, ASampleOfServicesIsMeasuredAndNothingOfItIsLeft) {
+  const auto host = TestHost::StartOrDie({kLarge, {}, {}});
+  const auto workers = host->WorkerPids();
+  const size_t processes = DescendantsOf(host->keeper().pid()).size();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  admin::v1::MeasureUnsharedRequest request;
+  request.set_samples(2);
+  admin::v1::UnsharedMemory memory;
+  const grpc::Status status = host->Connect()->MeasureUnshared(&context, request, &memory);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(memory.samples_size(), 2);
+  EXPECT_NE(memory.samples(0).service(), memory.samples(1).service());
+  for (const admin::v1::UnsharedSample& sample : memory.samples()) {
+    EXPECT_EQ(sample.failure(), "");
+    // Pointers and zeroed data, and the worker's own.
+    EXPECT_GT(sample.own_bytes(), KiB(512 + 256).count);
+    EXPECT_LT(sample.own_bytes(), MiB(8).count);
+    // The module, the program, libc.
+    EXPECT_GT(sample.file_bytes(), MiB(8).count);
+    EXPECT_LT(sample.file_bytes(), MiB(24).count);
+  }
+  EXPECT_EQ(memory.services(), 3u);
+  EXPECT_EQ(memory.workers(), 2u);
+  EXPECT_GT(memory.present_bytes(), MiB(8).count);
+  EXPECT_NEAR(
+      static_cast<double>(memory.own_bytes()),
+      1.5 * static_cast<double>(memory.samples(0).own_bytes() + memory.samples(1).own_bytes()), 3);
+  EXPECT_GT(memory.files_copied_bytes(), 3 * MiB(8).count);
+  EXPECT_GT(memory.files_once_bytes(), MiB(8).count);
+  EXPECT_LT(memory.files_once_bytes(), 2 * MiB(8).count) << "the module is there once";
+
+  // The same workers serve as before; samples have left no process, log, worker or descriptor.
+  EXPECT_EQ(host->WorkerPids(), workers);
+  EXPECT_EQ(host->Workers().size(), 2u);
+  EXPECT_TRUE(Eventually([&] { return DescendantsOf(host->keeper().pid()).size() == processes; }));
+  EXPECT_NE(access((host->folder() / "state/logs/~sample-0.log").c_str(), F_OK), 0);
+  EXPECT_EQ(host->Metrics().find("~sample"), std::string::npos);
+  for (const char* service : {"a", "b", "c"}) {
+    EXPECT_EQ(host->Service(service)->requests(), 0u) << service;
+  }
+}
+
+// It dies while a sample lives: the next one has neither process nor entry of it.
+TEST(Memory, ASampleDoesNotOutliveItsSupervisorForLong) {
+  const auto host = TestHost::StartOrDie({R"(
+services:
+  - {name: a, runtime: native, module: "${large}", listen: ["http://127.0.0.1:0"]}
+  - {name: b, runtime: native, module: "${large}", listen: ["http://127.0.0.1:0"]}
+)",
+                                          {},
+                                          {}});
+  const auto workers = host->WorkerPids();
+  const pid_t supervisor = host->SupervisorPid();
+  const size_t processes = DescendantsOf(host->keeper().pid()).size();
+  const auto stub = host->Connect();
+  // Samples follow each other for as long as it takes to see one live.
+  std::atomic<bool> seen = false;
+  std::thread caller([&] {
+    for (int i = 0; i < 200 && !seen; ++i) {
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+      admin::v1::MeasureUnsharedRequest request;
+      request.set_samples(16);
+      admin::v1::UnsharedMemory memory;
+      if (!stub->MeasureUnshared(&context, request, &memory).ok()) return;
+    }
+  });
+  seen = Eventually([&] { return DescendantsOf(host->keeper().pid()).size() > processes; });
+  EXPECT_TRUE(seen);
+  kill(supervisor, SIGKILL);
+  caller.join();
+  EXPECT_TRUE(Eventually([&] {
+    const pid_t now = host->SupervisorPid();
+    return now != 0 && now != supervisor;
+  }));
+  EXPECT_TRUE(host->WaitUntilReady());
+  EXPECT_TRUE(Eventually([&] { return DescendantsOf(host->keeper().pid()).size() == processes; }));
+  EXPECT_EQ(host->WorkerPids(), workers) << "who serves is not touched";
+  EXPECT_TRUE(Eventually([&] { return host->Workers().size() == workers.size(); }));
 }
 
 // Whether this process may protect itself or what it starts: without it a container keeps what it

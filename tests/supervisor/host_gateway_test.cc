@@ -82,6 +82,13 @@ class CountingOperations final : public HostOperations {
     last_depth = depth;
     done(BuildSnapshot());
   }
+  void MeasureUnshared(const Caller& caller, uint32_t samples,
+                       std::function<void(absl::StatusOr<UnsharedMemory>)> done) override {
+    last_uid = caller.uid;
+    UnsharedMemory memory;
+    memory.services = samples;
+    done(memory);
+  }
   void ReadEvents(uint64_t, uint32_t, uint32_t,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override {
     done(std::vector<HostEvent>{});
@@ -217,6 +224,18 @@ TEST_F(HostGatewayTest, MemoryIsMeasuredAsDeeplyAsAsked) {
   });
   EXPECT_EQ(where.get_future().get(), thread_.get_id());
   EXPECT_EQ(operations_.last_depth, MemoryDepth::kModules);
+}
+
+TEST_F(HostGatewayTest, ASampleIsTakenOnTheLoopForItsCaller) {
+  Caller caller;
+  caller.uid = 42;
+  std::promise<uint32_t> services;
+  gateway_->MeasureUnshared(caller, 5, [&](const absl::StatusOr<UnsharedMemory>& memory) {
+    EXPECT_EQ(std::this_thread::get_id(), thread_.get_id());
+    services.set_value(memory->services);
+  });
+  EXPECT_EQ(services.get_future().get(), 5u);
+  EXPECT_EQ(operations_.last_uid, 42u);
 }
 
 TEST_F(HostGatewayTest, ASubscriptionEndsByItsOwnNumber) {

@@ -186,6 +186,21 @@ TEST_F(AdminServiceTest, ModulesAndMemory) {
   EXPECT_EQ(memory.service_memory_size(), 5);
 }
 
+TEST_F(AdminServiceTest, ASampleIsOfFourServicesUnlessItsCallerSaysSo) {
+  v1::MeasureUnsharedRequest request;
+  v1::UnsharedMemory memory;
+  ASSERT_TRUE(stub_->MeasureUnshared(Context().get(), request, &memory).ok());
+  EXPECT_EQ(memory.samples_size(), 4);
+  EXPECT_EQ(memory.services(), 5u);
+  request.set_samples(2);
+  ASSERT_TRUE(stub_->MeasureUnshared(Context().get(), request, &memory).ok());
+  EXPECT_EQ(memory.samples_size(), 2);
+  request.set_samples(17);
+  EXPECT_EQ(stub_->MeasureUnshared(Context().get(), request, &memory).error_code(),
+            StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(host_.calls().size(), 2u);
+}
+
 TEST_F(AdminServiceTest, ModulesThatCannotBeMeasuredAreAnErrorAndProcessesStayThere) {
   host_.Change([](HostSnapshot& host) { host.module_memory = nullptr; });
   v1::GetMemoryRequest request;

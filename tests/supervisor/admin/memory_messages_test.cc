@@ -83,5 +83,28 @@ TEST(MemoryMessages, AModuleOfNoListedFileHasItsHashAlone) {
   EXPECT_EQ(memory.module_memory(0).kind(), "");
 }
 
+TEST(MemoryMessages, ASampleThatFailedSaysWhy) {
+  UnsharedMemory memory;
+  memory.samples = {{"a", absl::OkStatus(), 1, 2}, {"b", absl::AbortedError("no \xff text"), 0, 0}};
+  memory.services = 3;
+  memory.workers = 4;
+  memory.present = 5;
+  memory.own = 6;
+  memory.files_once = 7;
+  memory.files_copied = 8;
+  const admin::v1::UnsharedMemory message = UnsharedMessage(memory);
+  ASSERT_EQ(message.samples_size(), 2);
+  EXPECT_EQ(message.samples(0).own_bytes(), 1u);
+  EXPECT_EQ(message.samples(0).file_bytes(), 2u);
+  EXPECT_EQ(message.samples(0).failure(), "");
+  EXPECT_EQ(message.samples(1).failure(), "no \xef\xbf\xbd text");
+  EXPECT_EQ(message.services(), 3u);
+  EXPECT_EQ(message.workers(), 4u);
+  EXPECT_EQ(message.present_bytes(), 5u);
+  EXPECT_EQ(message.own_bytes(), 6u);
+  EXPECT_EQ(message.files_once_bytes(), 7u);
+  EXPECT_EQ(message.files_copied_bytes(), 8u);
+}
+
 }  // namespace
 }  // namespace cohost::supervisor

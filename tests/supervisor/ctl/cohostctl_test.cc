@@ -122,6 +122,7 @@ TEST_F(CohostctlTest, TablesAreAsTheGoldenFiles) {
   ExpectGolden("modules", {"modules"});
   ExpectGolden("memory", {"memory"});
   ExpectGolden("memory_modules", {"memory", "--modules"});
+  ExpectGolden("memory_unshared", {"memory", "--unshared", "--samples", "2"});
   ExpectGolden("plan", {"plan"});
   ExpectGolden("events", {"events"});
   ExpectGolden("history", {"history"});
@@ -147,6 +148,18 @@ TEST_F(CohostctlTest, DeployTellsWhatIsWrongByItsExitStatus) {
   EXPECT_EQ(whole.exit_code, 1);
   EXPECT_THAT(whole.errors, HasSubstr("--to"));
   EXPECT_EQ(Run({"rollback", "--to", "2"}).exit_code, 0);
+}
+
+TEST_F(CohostctlTest, SamplesAreCountedAndGoWithUnsharedAlone) {
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"memory", "--samples", "2"},
+                                             {"memory", "--unshared", "--samples", "17"},
+                                             {"memory", "--unshared", "--samples", "0"},
+                                             {"memory", "--unshared", "--modules"}}) {
+    EXPECT_EQ(Run(wrong).exit_code, 1) << wrong.back();
+  }
+  EXPECT_THAT(Run({"memory", "--unshared", "-o", "json"}).out, HasSubstr("\"service\": \"orders\""))
+      << "four of five";
 }
 
 TEST_F(CohostctlTest, ModulesFitATerminal) {

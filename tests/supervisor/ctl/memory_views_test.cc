@@ -53,6 +53,21 @@ TEST(MemoryViews, ProcessesThatCouldNotBeReadAreTold) {
   EXPECT_THAT(ModuleMemoryView(memory, {}), HasSubstr("Not measured: 2 processes,"));
 }
 
+TEST(MemoryViews, UnsharedIsForAllServicesAndForEach) {
+  admin::v1::UnsharedMemory memory;
+  memory.set_services(10);
+  memory.set_workers(2);
+  memory.set_present_bytes(20'000'000);
+  memory.set_own_bytes(30'000'000);
+  memory.set_files_once_bytes(5'000'000);
+  memory.set_files_copied_bytes(50'000'000);
+  const std::string view = UnsharedMemoryView(memory, {});
+  EXPECT_THAT(view, HasSubstr("20.0 MB  2.00 MB\n"));
+  EXPECT_THAT(view, HasSubstr("35.0 MB  3.50 MB\n"));
+  EXPECT_THAT(view, HasSubstr("80.0 MB  8.00 MB\n"));
+  EXPECT_THAT(UnsharedMemoryView({}, {}), HasSubstr("0 SERVICES")) << "no division by none";
+}
+
 TEST(MemoryViews, NotMeasuredIsNotNothing) {
   admin::v1::ListModulesResponse list;
   list.add_modules()->set_source_path("/a/one.so");

@@ -87,6 +87,7 @@ std::vector<std::string> AllViews(const std::string& text, const Look& look) {
       ModulesView(Filled<admin::v1::ListModulesResponse>(text), look),
       MemoryView(Filled<admin::v1::Memory>(text), look),
       ModuleMemoryView(Filled<admin::v1::Memory>(text), look),
+      UnsharedMemoryView(Filled<admin::v1::UnsharedMemory>(text), look),
       PlanView(Filled<admin::v1::PlanResponse>(text), look),
       ReloadView(Filled<admin::v1::ReloadResponse>(text)),
       RecycleView(Filled<admin::v1::RecycleResponse>(text)),
