@@ -5,7 +5,8 @@
 BUILD_PACKAGES=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto libgrpc++-dev libprotobuf-dev protobuf-compiler
   protobuf-compiler-grpc libyaml-cpp-dev prometheus-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libboost1.81-dev libsqlite3-dev libcli11-dev libjemalloc-dev libssl-dev libcap-dev)
+  libboost1.81-dev libsqlite3-dev libcli11-dev libjemalloc-dev libssl-dev libcap-dev
+  libarchive-dev)
 EXAMPLE_PACKAGES=(
   iso-codes tzdata unicode-data ieee-data media-types netbase wamerican wbritish wfrench wngerman witalian
   wspanish wportuguese wswedish curl hey)

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -19,6 +20,8 @@
 #include "base/version.h"
 #include "supervisor/ctl/admin_client.h"
 #include "supervisor/ctl/completion.h"
+#include "supervisor/ctl/exchange/export_command.h"
+#include "supervisor/ctl/exchange/import_command.h"
 #include "supervisor/ctl/file_validation.h"
 #include "supervisor/ctl/history_views.h"
 #include "supervisor/ctl/json_text.h"
@@ -64,6 +67,8 @@ class Command {
   int Rollback();
   int ShowDeploy(const grpc::Status& call, const v1::DeployResponse& response);
   int History();
+  int Export();
+  int Import();
   int Fsck();
   int Recycle();
   int StopOrStart();
@@ -302,6 +307,13 @@ int Command::History() {
   });
 }
 
+int Command::Export() { return RunExport(invocation_, *client_, out_, errors_); }
+
+int Command::Import() {
+  std::istream* answers = ::isatty(STDIN_FILENO) == 1 ? &std::cin : nullptr;
+  return RunImport(invocation_, *client_, answers, out_, errors_);
+}
+
 int Command::Fsck() {
   v1::MaintainModulesRequest request;
   request.set_request_id(RequestId());
@@ -453,6 +465,7 @@ int Command::Run() {
       {"stop", &Command::StopOrStart}, {"start", &Command::StopOrStart},
       {"deploy", &Command::Deploy},    {"rollback", &Command::Rollback},
       {"history", &Command::History},  {"fsck", &Command::Fsck},
+      {"export", &Command::Export},    {"import", &Command::Import},
       {"events", &Command::Events},    {"logs", &Command::Logs},
       {"version", &Command::Version},
   };

@@ -20,7 +20,7 @@ _cohostctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command='' word
   local words=''
   case $previous in
-    --socket|--key) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    --socket|--key|--modules-to) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     -o|--output) mapfile -t COMPREPLY < <(compgen -W "table json" -- "$current"); return ;;
     --timeout|--last) COMPREPLY=(); return ;;
   esac
@@ -34,6 +34,8 @@ _cohostctl() {
     case $command in
       events|logs) words="$words --follow --last" ;;
       modules) words="$words --key" ;;
+      export) words="$words --modules" ;;
+      import) words="$words --yes --dry-run --modules-to" ;;
     esac
   else
     case $command in
@@ -50,7 +52,7 @@ _cohostctl() {
             *" $word "*) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
           esac
         done ;;
-      plan|validate) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+      plan|validate|export|import) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
@@ -84,7 +86,7 @@ _cohostctl() {
       for word in ${words[2,CURRENT-1]}; do
         if (( ${names[(Ie)$word]} )); then _files; return; fi
       done ;;
-    plan|validate) _files; return ;;
+    plan|validate|export|import) _files; return ;;
   esac
   compadd -a names
 }
@@ -108,7 +110,11 @@ complete -c cohostctl -n "__fish_seen_subcommand_from services stop start" -a "(
 complete -c cohostctl -n "__fish_seen_subcommand_from groups workers" -a "(__cohostctl_names groups)"
 complete -c cohostctl -n "__fish_seen_subcommand_from recycle" -a "(__cohostctl_names groups workers)"
 complete -c cohostctl -n "__fish_seen_subcommand_from logs" -a "(__cohostctl_names services groups workers)"
-complete -c cohostctl -n "__fish_seen_subcommand_from plan validate" -F
+complete -c cohostctl -n "__fish_seen_subcommand_from plan validate export import" -F
+complete -c cohostctl -n "__fish_seen_subcommand_from export" -l modules -d "with the modules themselves"
+complete -c cohostctl -n "__fish_seen_subcommand_from import" -s y -l yes -d "without asking"
+complete -c cohostctl -n "__fish_seen_subcommand_from import" -s n -l dry-run -d "only show what would change"
+complete -c cohostctl -n "__fish_seen_subcommand_from import" -l modules-to -r -F -d "folder of module files"
 complete -c cohostctl -n "__fish_seen_subcommand_from modules; and not __fish_seen_subcommand_from @MODULES@" -a "@MODULES@"
 complete -c cohostctl -n "__fish_seen_subcommand_from modules; and __fish_seen_subcommand_from @MODULES@" -F
 complete -c cohostctl -n "__fish_seen_subcommand_from modules" -l key -r -F -d "signing key"

@@ -33,6 +33,8 @@ enum class Takes {
   kEvents,
   kLogs,
   kShell,
+  kExport,
+  kImport,
   kKeyAndFiles
 };
 
@@ -80,6 +82,17 @@ constexpr Command kCommands[] = {
      "a service",
      "cohostctl rollback catalog --wait\n  cohostctl rollback catalog --to 12\n"
      "  cohostctl rollback --to 12"},
+    {"export", Takes::kExport, "FILE",
+     "Write the deployment in force to a file, for another host: which modules it uses, their "
+     "signatures and, with --modules, the modules; secrets stay references",
+     "the archive; one that is there is replaced",
+     "cohostctl export shop.cohost\n  cohostctl export shop.cohost --modules"},
+    {"import", Takes::kImport, "FILE",
+     "Give this host the deployment of another one: shows what would change, asks, and applies "
+     "it or, when something is missing or refused, leaves everything as it was",
+     "what `cohostctl export` wrote",
+     "cohostctl import shop.cohost\n  cohostctl import shop.cohost --dry-run\n"
+     "  cohostctl import shop.cohost --yes"},
     {"fsck", Takes::kStore, "", "Check every file of the module store", "",
      "cohostctl fsck\n  cohostctl fsck --collect"},
     {"recycle", Takes::kName, "GROUP[/SLOT]", "Replace workers without losing a request",
@@ -215,6 +228,19 @@ void AddMemoryOptions(CLI::App& app, Invocation& invocation) {
       ->needs(unshared);
 }
 
+void AddExchangeOptions(const Command& command, CLI::App& app, Invocation& invocation) {
+  if (command.takes == Takes::kExport) {
+    app.add_flag("--modules", invocation.modules, "with the modules and data images themselves");
+  }
+  if (command.takes == Takes::kImport) {
+    app.add_flag("-y,--yes", invocation.yes, "apply it without asking");
+    app.add_flag("-n,--dry-run", invocation.dry_run, "only show what would change");
+    app.add_option("--modules-to", invocation.folder,
+                   "where the module files go (else `imported` beside the deployment file)")
+        ->option_text("FOLDER");
+  }
+}
+
 void AddArguments(const Command& command, CLI::App& app, Options& options) {
   Invocation& invocation = options.invocation;
   if (command.takes == Takes::kKeyAndFiles) {
@@ -223,6 +249,7 @@ void AddArguments(const Command& command, CLI::App& app, Options& options) {
     AddName(command, app, invocation);
   }
   AddVersionOptions(command, app, options);
+  AddExchangeOptions(command, app, invocation);
   if (command.takes == Takes::kEvents || command.takes == Takes::kLogs) {
     app.add_option("--last", invocation.last, "begin with the last N of the past (at most 10000)")
         ->option_text("N")
@@ -239,7 +266,7 @@ std::vector<std::string> Words(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--socket" || argument == "-o" || argument == "--output" ||
-        argument == "--timeout" || argument == "--key") {
+        argument == "--timeout" || argument == "--key" || argument == "--modules-to") {
       ++i;
     } else if (argument.empty() || argument[0] != '-') {
       words.push_back(argument);
@@ -380,6 +407,12 @@ Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* s
   if (!invocation.path.empty()) {
     // The host's working directory is another.
     invocation.path = std::filesystem::absolute(invocation.path).lexically_normal().string();
+  }
+  if (!invocation.folder.empty()) {
+    invocation.folder = std::filesystem::absolute(invocation.folder).lexically_normal().string();
+    if (invocation.folder.size() > 1 && invocation.folder.back() == '/') {
+      invocation.folder.pop_back();
+    }
   }
   if (invocation.command == "rollback" && invocation.name.empty() && invocation.revision == 0) {
     return Wrong(

@@ -34,6 +34,10 @@ struct Invocation {
   bool modules = false;
   bool unshared = false;
   uint32_t samples = 0;  // 0: the host's default
+  // Of import.
+  std::string folder;  // for module files, absolute; empty: beside the deployment file
+  bool yes = false;
+  bool dry_run = false;
   // Of `modules sign` and `modules verify`.
   std::string key;
   std::vector<std::string> files;

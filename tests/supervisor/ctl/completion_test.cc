@@ -68,6 +68,15 @@ TEST_F(CompletionTest, ModulesIsFollowedByItsCommandsAndThoseByFiles) {
   EXPECT_EQ(Complete("cohostctl modules sign --k"), "--key\n");
 }
 
+TEST_F(CompletionTest, ExportAndImportAreFollowedByFiles) {
+  SetList("shop.cohost", "");
+  EXPECT_EQ(Complete("cohostctl export sho"), "shop.cohost\n");
+  EXPECT_EQ(Complete("cohostctl import sho"), "shop.cohost\n");
+  EXPECT_EQ(Complete("cohostctl import --modules-to sho"), "shop.cohost\n");
+  EXPECT_EQ(Complete("cohostctl export --m"), "--modules\n");
+  EXPECT_EQ(Complete("cohostctl import --d"), "--dry-run\n");
+}
+
 TEST_F(CompletionTest, NamesAreThoseOfTheTableUpToItsEnd) {
   SetList("services", "NAME     STATE\ncatalog  ready\ncurrency ready\n\ncarts: died\n");
   SetList("groups", "NAME   WORKERS\nfront  2\n");

@@ -69,6 +69,25 @@ TEST(Invocation, ModulesHasCommandsOfItsOwn) {
               ::testing::HasSubstr("new-key"));
 }
 
+TEST(Invocation, ExportAndImportTakeAFileAndTheirOptions) {
+  const Parsed out = ParseCommandLine({"export", "shop.cohost", "--modules"}, nullptr);
+  ASSERT_TRUE(out.invocation) << out.text;
+  EXPECT_EQ(out.invocation->name, "shop.cohost");
+  EXPECT_TRUE(out.invocation->modules);
+  const Parsed in = ParseCommandLine(
+      {"import", "--modules-to", "/srv/a/../files/", "shop.cohost", "--yes"}, nullptr);
+  ASSERT_TRUE(in.invocation) << in.text;
+  EXPECT_EQ(in.invocation->command, "import");
+  EXPECT_EQ(in.invocation->name, "shop.cohost");
+  EXPECT_EQ(in.invocation->folder, "/srv/files");
+  EXPECT_TRUE(in.invocation->yes);
+  EXPECT_FALSE(in.invocation->dry_run);
+  EXPECT_TRUE(ParseCommandLine({"import", "a", "-n"}, nullptr).invocation->dry_run);
+  EXPECT_FALSE(ParseCommandLine({"import"}, nullptr).invocation);
+  EXPECT_FALSE(ParseCommandLine({"export"}, nullptr).invocation);
+  EXPECT_FALSE(ParseCommandLine({"export", "a", "--yes"}, nullptr).invocation);
+}
+
 TEST(Invocation, MistakesAreOneAndNamed) {
   for (const auto& arguments :
        {std::vector<std::string>{}, std::vector<std::string>{"statsu"},
