@@ -159,11 +159,12 @@ void MemoryMeter::MeasureOne(SampledProcess process,
 void MemoryMeter::FinishMappings(std::vector<ProcessSample> samples,
                                  absl::StatusOr<MemoryReport> report) {
   if (!samples.empty()) figures_.Update(std::move(samples));
-  if (report.ok()) report_ = std::make_shared<const MemoryReport>(*std::move(report));
+  const absl::Status status = report.status();
+  if (status.ok()) report_ = std::make_shared<const MemoryReport>(*std::move(report));
   measuring_ = false;
   parts_.changed();
   // Whoever asks again from inside begins a new one.
-  for (const auto& done : std::exchange(waiting_, {})) done(report.status());
+  for (const auto& done : std::exchange(waiting_, {})) done(status);
 }
 
 void MemoryMeter::Fill(HostSnapshot& snapshot) const {

@@ -32,9 +32,8 @@ TEST_F(InstanceLock, SaysWhoHasIt) {
   EXPECT_EQ(*ReadRegularFile(folder_ / "cohost.lock", KiB(1)), pid + "\n");
   const auto second = AcquireInstanceLock(folder_.path(), getpid());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(std::string(second.status().message()), "folder '" + folder_.path() +
-                                                        "' is in use by process " + pid +
-                                                        " (/bin/sleep 1000)");
+  EXPECT_EQ(std::string(second.status().message()),
+            "folder '" + folder_.path() + "' is in use by process " + pid + " (/bin/sleep 1000)");
 }
 
 TEST_F(InstanceLock, LivesAsLongAsAnyDuplicate) {
