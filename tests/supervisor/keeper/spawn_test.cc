@@ -98,10 +98,14 @@ TEST_F(Spawn, Prc08ChildHasExactlyTheNamedDescriptors) {
   spec.descriptors = {{9, read_end.get()}, {4, write_end.get()}, {1, write_end.get()}};
   const auto launched = seat_->Launch(std::move(spec));
   ASSERT_TRUE(launched.ok()) << launched.status();
-  // Soon, not at once: the program's loader has libraries open for a moment.
+  // Soon, not at once: the program's loader, and then the program, have files open for a moment.
   const std::vector<int> named = {0, 1, 2, 4, 9};
-  EXPECT_TRUE(testing::Eventually([&] { return OpenDescriptors(launched->pid) == named; }));
-  EXPECT_EQ(OpenDescriptors(launched->pid), named);
+  std::vector<int> seen;
+  EXPECT_TRUE(testing::Eventually([&] {
+    seen = OpenDescriptors(launched->pid);
+    return seen == named;
+  }));
+  EXPECT_EQ(seen, named);
   const std::string base = "/proc/" + std::to_string(launched->pid) + "/fd/";
   EXPECT_EQ(std::filesystem::read_symlink(base + "0"), "/dev/null");
   EXPECT_EQ(std::filesystem::read_symlink(base + "2"), "/dev/null");
