@@ -46,6 +46,10 @@ Plan MakePlan(const HostSnapshot& processes, const std::vector<ListedFile>& file
   return plan;
 }
 
+absl::Status TooManyWait() {
+  return absl::ResourceExhaustedError("too many measurements wait already; try again in a moment");
+}
+
 // On the sampler's thread: reads headers of the store's files.
 absl::StatusOr<MemoryReport> Attribute(Plan plan, const std::vector<ProcessSample>& samples) {
   MemoryInput input;
@@ -56,7 +60,7 @@ absl::StatusOr<MemoryReport> Attribute(Plan plan, const std::vector<ProcessSampl
   }
   uint32_t unmeasured = 0;
   for (const ProcessSample& sample : samples) {
-    if (!sample.maps) {
+    if (!sample.maps.ok()) {
       ++unmeasured;
       continue;
     }
@@ -139,20 +143,18 @@ void MemoryMeter::MeasureMappings() {
   };
   if (!sampler_.Measure(ProcessFigures::Processes(processes), SampleDepth::kMappings,
                         std::move(sampled))) {
-    FinishMappings({}, absl::ResourceExhaustedError(
-                           "too many measurements wait already; try again in a moment"));
+    FinishMappings({}, TooManyWait());
   }
 }
 
 void MemoryMeter::MeasureOne(SampledProcess process,
-                             std::function<void(const std::optional<ProcessMaps>&)> done) {
+                             std::function<void(const absl::StatusOr<ProcessMaps>&)> done) {
   auto sampled = [this, done](std::vector<ProcessSample> samples) {
-    boost::asio::post(parts_.loop, [done, samples = std::move(samples)] {
-      done(samples.empty() ? std::nullopt : samples.front().maps);
-    });
+    boost::asio::post(parts_.loop,
+                      [done, samples = std::move(samples)] { done(samples.front().maps); });
   };
   if (!sampler_.Measure({std::move(process)}, SampleDepth::kMappings, std::move(sampled))) {
-    done(std::nullopt);
+    done(TooManyWait());
   }
 }
 

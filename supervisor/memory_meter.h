@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "boost/asio/io_context.hpp"
@@ -62,10 +62,10 @@ class MemoryMeter {
   // only with kModules.
   void Measure(MemoryDepth depth, std::function<void(const absl::Status&)> done);
 
-  // All mappings of one more process, which no report has; unset when it could not be read, or too
-  // many measurements wait.
+  // All mappings of one more process, which no report has. RESOURCE_EXHAUSTED when too many
+  // measurements wait.
   void MeasureOne(SampledProcess process,
-                  std::function<void(const std::optional<ProcessMaps>&)> done);
+                  std::function<void(const absl::StatusOr<ProcessMaps>&)> done);
 
   // Of modules, the newest; null before the first.
   const std::shared_ptr<const MemoryReport>& report() const { return report_; }

@@ -2,7 +2,6 @@
 #include "supervisor/unshared_meter.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,13 +53,14 @@ void UnsharedMeter::Take(const std::string& service, absl::StatusOr<pid_t> proce
     failed.status = process.status();
     return Add(std::move(failed));
   }
-  meter_.MeasureOne({service, *process}, [this, service](const std::optional<ProcessMaps>& maps) {
+  meter_.MeasureOne({service, *process}, [this, service](const absl::StatusOr<ProcessMaps>& maps) {
     UnsharedSample sample;
     sample.service = service;
-    sample.status = absl::AbortedError("its worker could not be measured");
-    if (maps) {
+    if (maps.ok()) {
       RaiseFilePages(*maps, files_);
       sample = MakeUnsharedSample(service, *maps);
+    } else {
+      sample.status = Annotate(maps.status(), "its worker could not be measured");
     }
     Add(std::move(sample));
   });

@@ -14,6 +14,7 @@ namespace {
 
 // Numbers of services rise from 1.
 constexpr uint64_t kFirstSampleId = uint64_t{1} << 62;
+constexpr absl::Duration kLookAgain = absl::Milliseconds(10);
 
 }  // namespace
 
@@ -132,9 +133,14 @@ void SampleWorkers::CheckStarted() {
     if (hosted->second.status == ServiceStatus::kFailed) {
       return Answer(absl::AbortedError(hosted->second.reason));
     }
-    if (hosted->second.status == ServiceStatus::kReady && worker->serves()) {
-      return Answer(worker->generation()->pid());
+    if (hosted->second.status != ServiceStatus::kReady || !worker->serves()) continue;
+    // A worker can be ready before the keeper's answer to its spawn has come; nobody tells when
+    // that comes.
+    if (worker->generation()->pid() == 0) {
+      converge_timer_.Start(kLookAgain, [this] { Converge(); });
+      return;
     }
+    return Answer(worker->generation()->pid());
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/system/pidfd.h"
 
@@ -25,14 +26,16 @@ ProcessSample Sample(const SampledProcess& process, SampleDepth depth) {
   sample.name = process.name;
   sample.pid = process.pid;
   const UniqueFd pidfd = OpenPidfd(process.pid);
-  if (!pidfd.valid()) return sample;
-  const auto stats = ProcessStats::Open(process.pid, pidfd.get());
-  if (!stats.ok()) return sample;
+  absl::StatusOr<ProcessStats> stats =
+      absl::NotFoundError(absl::StrCat("there is no process ", process.pid));
+  if (pidfd.valid()) stats = ProcessStats::Open(process.pid, pidfd.get());
+  if (!stats.ok()) {
+    if (depth == SampleDepth::kMappings) sample.maps = stats.status();
+    return sample;
+  }
   if (const auto memory = stats->ReadMemory(); memory.ok()) sample.memory = *memory;
   if (const auto cpu = stats->ReadCpu(); cpu.ok()) sample.cpu = *cpu;
-  if (depth == SampleDepth::kMappings) {
-    if (auto maps = ReadMaps(*stats); maps.ok()) sample.maps = *std::move(maps);
-  }
+  if (depth == SampleDepth::kMappings) sample.maps = ReadMaps(*stats);
   return sample;
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
 #include "supervisor/process/process_stats.h"
@@ -34,8 +35,8 @@ struct ProcessSample {
   // Unset when the process has ended or may not be read.
   std::optional<MemoryStats> memory;
   std::optional<CpuStats> cpu;
-  // With kMappings only.
-  std::optional<ProcessMaps> maps;
+  // With kMappings only; why there are none otherwise.
+  absl::StatusOr<ProcessMaps> maps = absl::FailedPreconditionError("mappings were not asked for");
 };
 
 // Measures processes on a thread of its own, one after the other: reading the memory of a process

@@ -36,7 +36,7 @@ TEST(ProcessSampler, MeasuresAProcessByItsPid) {
   EXPECT_GT(samples[0].memory->pss.count, 0u);
   ASSERT_TRUE(samples[0].cpu.has_value());
   EXPECT_GE(samples[0].cpu->threads, 2u);
-  EXPECT_FALSE(samples[0].maps.has_value()) << "nobody asked for what it costs";
+  EXPECT_FALSE(samples[0].maps.ok()) << "nobody asked for what it costs";
 }
 
 TEST(ProcessSampler, MappingsAddUpToTheTotals) {
@@ -44,7 +44,7 @@ TEST(ProcessSampler, MappingsAddUpToTheTotals) {
   const auto samples = MeasureAndWait(sampler, {{"self", getpid()}}, SampleDepth::kMappings);
   ASSERT_EQ(samples.size(), 1u);
   ASSERT_TRUE(samples[0].memory.has_value());
-  ASSERT_TRUE(samples[0].maps.has_value());
+  ASSERT_TRUE(samples[0].maps.ok());
   const ProcessMaps& maps = *samples[0].maps;
   EXPECT_GT(maps.mappings, 10u);
   EXPECT_FALSE(maps.files.empty());
@@ -64,6 +64,7 @@ TEST(ProcessSampler, AProcessThatHasEndedGivesNoFiguresAndHidesNoOther) {
   ASSERT_EQ(samples.size(), 2u);
   EXPECT_FALSE(samples[0].memory.has_value());
   EXPECT_FALSE(samples[0].cpu.has_value());
+  EXPECT_FALSE(samples[0].maps.ok());
   EXPECT_TRUE(samples[1].memory.has_value());
 }
 
