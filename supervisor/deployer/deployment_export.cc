@@ -23,8 +23,8 @@ DeploymentExport DescribeDeployment(const PreparedDeployment& prepared, const st
     for (const UsedFile& file : FilesOf(service)) {
       const bool is_image = file.key.starts_with(kImages);
       files.emplace(file.stored.hash, file.stored);
-      exported.uses.push_back({name, is_image ? file.key.substr(kImages.size()) : "",
-                               file.stored.hash, file.source});
+      exported.uses.push_back(
+          {name, is_image ? file.key.substr(kImages.size()) : "", file.stored.hash, file.source});
     }
   }
   for (auto& [hash, file] : files) {

@@ -146,9 +146,9 @@ absl::StatusOr<StoredFile> ModuleStore::Find(const std::string& hash, StoredKind
   // The hash may come from a file or a person.
   if (StoredName::Parse(name.ToString()) != name ||
       ::lstat(folder_.PathOf(name).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return absl::NotFoundError(
-        absl::StrCat("the module store has no ", AsAbsl(StoredKindName(kind)), " ", hash,
-                     " any more: deploy its source again"));
+    return absl::NotFoundError(absl::StrCat("the module store has no ",
+                                            AsAbsl(StoredKindName(kind)), " ", hash,
+                                            " any more: deploy its source again"));
   }
   return StoredFile{
       hash, folder_.PathOf(name), Bytes{static_cast<uint64_t>(status.st_size)}, kind, {}};

@@ -48,11 +48,12 @@ TEST(WorkerDeath, OnlyItsOwnConnectionsEndAndItsServicesAnswerWithin200Milliseco
   const LoadReport neighbour_report = neighbour.Stop();
   EXPECT_EQ(neighbour_report.failures(), 0u) << neighbour_report.first_failure;
   EXPECT_EQ(neighbour_report.closed_idle, 0u);
-  // Not one count was lost with it.
+  // Not one count was lost with it, but for the one answer that may have left at the very moment of
+  // the kill: a request is counted when its last byte is the kernel's.
   EXPECT_TRUE(Eventually([&] {
     uint64_t counted = 0;
     for (const auto& service : host->Services()) counted += service.requests();
-    return counted >= report.answered + fresh_report.answered + neighbour_report.answered;
+    return counted + 1 >= report.answered + fresh_report.answered + neighbour_report.answered;
   }));
 }
 
