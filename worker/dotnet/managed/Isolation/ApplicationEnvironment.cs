@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+using System.Collections.Generic;
+using System.Linq;
+
+namespace Cohost.Worker;
+
+/// <summary>Which environment variables an application starts with.</summary>
+internal static class ApplicationEnvironment
+{
+    private const string HostingStartups = "ASPNETCORE_HOSTINGSTARTUPASSEMBLIES";
+
+    /// <summary>
+    /// The worker's variables, the deployment's, its settings in the form in which .NET's
+    /// configuration reads them from variables (so that code before Build() sees them, too), and
+    /// the addresses.
+    /// </summary>
+    internal static Dictionary<string, string> Build(
+        IReadOnlyDictionary<string, string> worker, ServiceSpec spec)
+    {
+        var variables = new Dictionary<string, string>(worker);
+        foreach ((string name, string? value) in spec.Environment) variables[name] = value ?? "";
+        foreach ((string key, string? value) in spec.Settings)
+            variables[key.Replace(":", "__")] = value ?? "";
+        if (spec.Endpoints.Count > 0)
+        {
+            variables["ASPNETCORE_URLS"] =
+                string.Join(';', spec.Endpoints.Select(endpoint => UrlOf(endpoint.Address)));
+        }
+        string shim = typeof(ApplicationEnvironment).Assembly.GetName().Name!;
+        variables[HostingStartups] = variables.TryGetValue(HostingStartups, out string? own)
+            ? $"{own};{shim}" : shim;
+        return variables;
+    }
+
+    // A deployment says http+unix:/path for what Kestrel calls http://unix:/path.
+    private static string UrlOf(string address) => address.StartsWith("http+unix:", System.StringComparison.Ordinal)
+        ? "http://unix:" + address["http+unix:".Length..] : address;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+using System.Diagnostics;
+using System.Threading;
+
+namespace Cohost.Worker;
+
+/// <summary>
+/// Which service the running code belongs to. It flows with the execution context through awaits,
+/// timers, threads and the thread pool; at every switch the worker is told, so that the thread's
+/// slot of the segment and its current folder are the service's. Code that was started without an
+/// execution context (UnsafeStart, UnsafeQueueUserWorkItem) belongs to none.
+/// </summary>
+internal static class CurrentService
+{
+    private static readonly AsyncLocal<ServiceTag?> s_tag = new(OnChanged);
+
+    internal static int Row => s_tag.Value?.Row ?? Boundary.NoService;
+
+    internal static void Set(ServiceTag? tag) => s_tag.Value = tag;
+
+    private static void OnChanged(AsyncLocalValueChangedArgs<ServiceTag?> change)
+    {
+        int row = change.CurrentValue?.Row ?? Boundary.NoService;
+        // On Linux a timestamp is the monotonic clock in nanoseconds, as SteadyTime.
+        Boundary.SetService(row, row < 0 ? 0 : Stopwatch.GetTimestamp());
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Linq;
+
+namespace Cohost.Worker;
+
+/// <summary>
+/// The environment variables of the process: an application's own while it starts; after that the
+/// worker's, and those that only one application wants. Two applications that want one variable
+/// differently are told of. On the starting thread only.
+/// </summary>
+internal sealed class EnvironmentVariables
+{
+    // Of the worker itself, not for applications.
+    private const string HostPrefix = "COHOST_";
+
+    private readonly Dictionary<string, string> _base;
+    private readonly Dictionary<string, Claim> _claims = [];
+    private Dictionary<string, string> _given = [];
+
+    internal EnvironmentVariables()
+    {
+        _base = Read().Where(pair => !pair.Key.StartsWith(HostPrefix, StringComparison.Ordinal))
+            .ToDictionary();
+        Change(Read(), _base);
+    }
+
+    /// <summary>Sets a variable that every application gets, unless its deployment does.</summary>
+    internal void SetDefault(string name, string value)
+    {
+        if (_base.TryAdd(name, value)) Environment.SetEnvironmentVariable(name, value);
+    }
+
+    internal void Open(ServiceSpec spec)
+    {
+        _given = ApplicationEnvironment.Build(_base, spec);
+        Change(Read(), _given);
+    }
+
+    /// <summary>Puts the process's variables back. One text for each conflict.</summary>
+    internal IReadOnlyList<string> Close(ServiceSpec spec)
+    {
+        Dictionary<string, string> wanted = Read();
+        var conflicts = new List<string>();
+        foreach (string name in Wishes(wanted, spec))
+        {
+            string? value = wanted.GetValueOrDefault(name);
+            if (_claims.TryGetValue(name, out Claim claim) && claim.Value != value)
+            {
+                conflicts.Add($"environment variable {name}: {claim.Service} has it differently; " +
+                    "code that reads it after the start gets the other's value");
+                continue;
+            }
+            _claims.TryAdd(name, new Claim(spec.Name, value));
+        }
+        Change(wanted, Between());
+        return conflicts;
+    }
+
+    // What the deployment gave and what the application set by itself.
+    private IEnumerable<string> Wishes(Dictionary<string, string> wanted, ServiceSpec spec)
+    {
+        IEnumerable<string> changed = wanted.Keys.Union(_given.Keys).Where(
+            name => wanted.GetValueOrDefault(name) != _given.GetValueOrDefault(name));
+        return spec.Environment.Select(pair => pair.Key).Union(changed);
+    }
+
+    private Dictionary<string, string> Between()
+    {
+        var between = new Dictionary<string, string>(_base);
+        foreach ((string name, Claim claim) in _claims)
+        {
+            if (claim.Value is null) between.Remove(name);
+            else between[name] = claim.Value;
+        }
+        return between;
+    }
+
+    private static Dictionary<string, string> Read()
+    {
+        var variables = new Dictionary<string, string>();
+        foreach (DictionaryEntry entry in Environment.GetEnvironmentVariables())
+            variables[(string)entry.Key] = (string?)entry.Value ?? "";
+        return variables;
+    }
+
+    private static void Change(Dictionary<string, string> from, Dictionary<string, string> to)
+    {
+        foreach (string name in from.Keys.Where(name => !to.ContainsKey(name)))
+            Environment.SetEnvironmentVariable(name, null);
+        foreach ((string name, string value) in to)
+        {
+            if (from.GetValueOrDefault(name) != value)
+                Environment.SetEnvironmentVariable(name, value);
+        }
+    }
+
+    private readonly record struct Claim(string Service, string? Value);
+}

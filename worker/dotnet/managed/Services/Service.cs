@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+using System;
+using System.Globalization;
+using System.Threading;
+using System.Threading.Tasks;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace Cohost.Worker;
+
+/// <summary>
+/// One service: its application's load context, Main and hosts, and its connections and requests.
+/// Made and started by <see cref="StartSequence"/>. Thread-safe. Ends with its application; the
+/// load context stays.
+/// </summary>
+internal sealed class Service
+{
+    internal const string LogCategory = "Cohost.Worker";
+
+    private readonly IWorker _worker;
+    private readonly Lock _lock = new();
+    private readonly TaskCompletionSource<StartOutcome> _started =
+        new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // Guarded by _lock.
+    private IHostApplicationLifetime? _lifetime;
+    private bool _stopping;
+    private bool _endTold;
+
+    private volatile ServiceState _state;
+
+    internal Service(ServiceSpec spec, IWorker worker)
+    {
+        Spec = spec;
+        _worker = worker;
+        Tag = new ServiceTag(spec.Row);
+        Connections = new ConnectionRegistry(spec.Row, worker);
+        Transport = new ServiceTransport(spec, Connections, worker);
+    }
+
+    internal ServiceSpec Spec { get; }
+
+    /// <summary>What <see cref="CurrentService"/> holds on the service's threads.</summary>
+    internal ServiceTag Tag { get; }
+
+    internal ConnectionRegistry Connections { get; }
+
+    internal ServiceTransport Transport { get; }
+
+    internal ServiceState State => _state;
+
+    /// <summary>Set by the start, before Main runs.</summary>
+    internal ApplicationMain? Main { get; set; }
+
+    /// <summary>Default cultures that the application set for itself; null: the process's.</summary>
+    internal CultureInfo? Culture { get; set; }
+
+    internal CultureInfo? UICulture { get; set; }
+
+    /// <summary>Whether a server listens, although its host may not have started whole.</summary>
+    internal bool Listens { get; private set; }
+
+    /// <summary>Ends with the start, one way or the other.</summary>
+    internal Task<StartOutcome> Started => _started.Task;
+
+    /// <summary>Makes the calling code the service's, with everything that follows it.</summary>
+    internal void Enter()
+    {
+        CurrentService.Set(Tag);
+        Main!.Context.EnterContextualReflection();
+        if (Culture is { } culture) CultureInfo.CurrentCulture = culture;
+        if (UICulture is { } uiCulture) CultureInfo.CurrentUICulture = uiCulture;
+    }
+
+    /// <summary>A host of the application begins to start. Its lifetime is the service's when it is
+    /// the first, or the first with a server.</summary>
+    internal void Follow(IHostApplicationLifetime lifetime, bool hasServer)
+    {
+        lock (_lock)
+        {
+            if (ReferenceEquals(_lifetime, lifetime)) return;
+            if (_lifetime is not null && !hasServer) return;
+            _lifetime = lifetime;
+        }
+        lifetime.ApplicationStarted.Register(() => OnHostStarted(lifetime));
+        lifetime.ApplicationStopping.Register(() => OnHostStopping(lifetime));
+    }
+
+    internal void ServerStarted()
+    {
+        Listens = true;
+        _worker.Progress(Spec.Row);
+    }
+
+    /// <summary>Called by the start when it has ended well.</summary>
+    internal void Run()
+    {
+        lock (_lock)
+        {
+            if (_state == ServiceState.Starting) _state = ServiceState.Running;
+        }
+    }
+
+    /// <summary>Main has ended: with an exception, or returned with that code.</summary>
+    internal void OnMainEnded(Exception? exception, int code)
+    {
+        bool running, asked;
+        lock (_lock)
+        {
+            running = _state is not (ServiceState.Starting or ServiceState.Ended);
+            asked = _stopping;
+            _state = ServiceState.Ended;
+        }
+        Connections.AbortAll();
+        if (_started.TrySetResult(StartOutcome.MainEnded(exception, code))) return;
+        if (exception is not null)
+            _worker.Notify(Spec.Row, Notice.UnhandledException, exception.ToString());
+        if (running && !asked) TellEnd(exception?.Message ?? $"Main returned {code}");
+    }
+
+    internal void Drain(TimeSpan grace, TimeSpan limit) => Connections.Drain(grace, limit);
+
+    /// <summary>Asks the application's host to stop and tells the worker when Main has ended, or at
+    /// the limit.</summary>
+    internal void Stop(TimeSpan limit)
+    {
+        IHostApplicationLifetime? lifetime;
+        lock (_lock)
+        {
+            if (_stopping) return;
+            _stopping = true;
+            if (_state != ServiceState.Ended) _state = ServiceState.Stopping;
+            lifetime = _lifetime;
+        }
+        _ = Task.Run(() => StopAsync(lifetime, limit));
+    }
+
+    private async Task StopAsync(IHostApplicationLifetime? lifetime, TimeSpan limit)
+    {
+        try
+        {
+            Task ended = Main?.Ended ?? Task.CompletedTask;
+            if (!ended.IsCompleted && lifetime is not null)
+            {
+                Enter();
+                // On this thread: callbacks of the application run inside of it.
+                lifetime.StopApplication();
+            }
+            await ended.WaitAsync(limit).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+            _worker.Log(Spec.Row, LogLevel.Warning, LogCategory,
+                $"it did not stop within {limit.TotalSeconds:F0} s");
+        }
+        catch (Exception e)
+        {
+            _worker.Log(Spec.Row, LogLevel.Error, LogCategory, e.ToString());
+        }
+        _worker.Stopped(Spec.Row);
+    }
+
+    private void OnHostStarted(IHostApplicationLifetime lifetime)
+    {
+        lock (_lock)
+        {
+            if (!ReferenceEquals(_lifetime, lifetime)) return;
+        }
+        _started.TrySetResult(StartOutcome.HostStarted);
+    }
+
+    private void OnHostStopping(IHostApplicationLifetime lifetime)
+    {
+        lock (_lock)
+        {
+            if (!ReferenceEquals(_lifetime, lifetime) || _stopping) return;
+            if (_state != ServiceState.Running) return;
+            _state = ServiceState.Stopping;
+        }
+        TellEnd("it called IHostApplicationLifetime.StopApplication");
+    }
+
+    private void TellEnd(string reason)
+    {
+        lock (_lock)
+        {
+            if (_endTold) return;
+            _endTold = true;
+        }
+        _worker.Notify(Spec.Row, Notice.Ended, reason);
+    }
+}
