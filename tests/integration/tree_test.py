@@ -20,6 +20,9 @@ TOP = {
 # The parts of these are named one by one in the table; below the others it is enough that they are.
 NAMED_IN_FULL = ("base", "proto", "supervisor", "worker")
 
+# Whole projects in C#, whose folders are namespaces and as the SDK wants them.
+CSHARP = ("tests/worker/dotnet/apps", "tests/worker/dotnet/managed", "worker/dotnet/managed")
+
 # Folders of tests that mirror no folder of the product.
 OWN_TEST_FOLDERS = {"benchmarks", "fakes", "integration", "services", "soak", "support"}
 
@@ -55,6 +58,10 @@ def folders(paths):
     return found
 
 
+def in_csharp(folder):
+    return any(folder.startswith(f"{project}/") for project in CSHARP)
+
+
 def table():
     """Folders that CONTRIBUTING.md names, with the texts beside them."""
     with open(os.path.join(ROOT, "CONTRIBUTING.md"), encoding="utf-8") as file:
@@ -87,7 +94,7 @@ class Tree(unittest.TestCase):
         named = table()
         for folder in self.folders:
             top = folder.split("/")[0]
-            if top == ".ci":
+            if top == ".ci" or in_csharp(folder):
                 continue
             self.assertIn(top, named)
             if top in NAMED_IN_FULL:
@@ -96,7 +103,7 @@ class Tree(unittest.TestCase):
     def test_tests_mirror_the_product(self):
         for folder in self.folders:
             parts = folder.split("/")
-            if parts[0] != "tests" or len(parts) < 2 or parts[1] in OWN_TEST_FOLDERS:
+            if parts[0] != "tests" or len(parts) < 2 or parts[1] in OWN_TEST_FOLDERS or in_csharp(folder):
                 continue
             # What tests keep beside themselves may have a folder of its own.
             mirrored = "/".join(parts[1:])
