@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+namespace GenericHost;
+
+internal sealed class Counter
+{
+    private int count;
+
+    public int Next() => Interlocked.Increment(ref count);
+}
