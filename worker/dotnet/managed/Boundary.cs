@@ -112,7 +112,11 @@ internal static unsafe class Boundary
     }
 
     [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
-    private static void Gauges(int row, ServiceGauges* gauges) => *gauges = default;
+    private static void Gauges(int row, ServiceGauges* gauges)
+    {
+        *gauges = default;
+        Guard(row, () => *gauges = s_services!.Find(row)?.Requests.Admission.Gauges() ?? default);
+    }
 
     [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]
     private static long Trim()

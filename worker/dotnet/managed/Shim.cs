@@ -10,7 +10,7 @@ internal static class Shim
     /// <summary>Called once a process, before any application is loaded.</summary>
     internal static ServiceTable Create(IWorker worker)
     {
-        var process = new ProcessState(worker);
+        var process = new ProcessState();
         var services = new ServiceTable(worker, process);
         DiagnosticListener.AllListeners.Subscribe(new HostingObserver(services));
         WebHostStartup.Services = services;

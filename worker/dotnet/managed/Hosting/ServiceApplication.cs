@@ -3,26 +3,77 @@
 using System;
 using System.Threading.Tasks;
 using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace Cohost.Worker;
 
 /// <summary>
-/// An application as its server sees it, entered before each request. The context's type stays the
-/// application's, so that the server goes on pooling contexts.
+/// An application as its server sees it: each request is made the service's, waits for its turn
+/// outside of the application's code, and is counted. The context's type stays the application's,
+/// so that the server goes on pooling contexts; the request is found through its HttpContext.
 /// </summary>
 internal sealed class ServiceApplication<TContext>(
     IHttpApplication<TContext> inner, Service service) : IHttpApplication<TContext>
     where TContext : notnull
 {
+    private readonly Func<TContext, HttpContext?>? _httpContext =
+        FrameworkInternals.HttpContextOf<TContext>();
+
+    /// <summary>Whether requests are limited and counted.</summary>
+    internal bool SeesRequests => _httpContext is not null;
+
     public TContext CreateContext(IFeatureCollection contextFeatures)
     {
         service.Enter();
+        if (SeesRequests) service.Requests.Begin(contextFeatures);
         return inner.CreateContext(contextFeatures);
     }
 
-    public Task ProcessRequestAsync(TContext context) => inner.ProcessRequestAsync(context);
+    public Task ProcessRequestAsync(TContext context)
+    {
+        IFeatureCollection? features = _httpContext?.Invoke(context)?.Features;
+        ServiceRequest? request = features?.Get<ServiceRequest>();
+        return request is null
+            ? inner.ProcessRequestAsync(context)
+            : ProcessAsync(context, features!, request);
+    }
 
-    public void DisposeContext(TContext context, Exception? exception) =>
+    public void DisposeContext(TContext context, Exception? exception)
+    {
+        IFeatureCollection? features = _httpContext?.Invoke(context)?.Features;
+        if (features?.Get<ServiceRequest>() is { } request)
+            service.Requests.End(features, request);
         inner.DisposeContext(context, exception);
+    }
+
+    private async Task ProcessAsync(
+        TContext context, IFeatureCollection features, ServiceRequest request)
+    {
+        AdmissionResult result = service.Requests.Admission.TryEnter(request);
+        if (result == AdmissionResult.Queued)
+            result = await service.Requests.Admission.WaitAsync(request).ConfigureAwait(false);
+        if (result != AdmissionResult.Entered)
+        {
+            await service.Requests.RefuseAsync(features, result).ConfigureAwait(false);
+            return;
+        }
+        try
+        {
+            await inner.ProcessRequestAsync(context).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (request.TimedOut)
+        {
+            // It gave up when it was asked to.
+        }
+        finally
+        {
+            service.Requests.Admission.Leave(request);
+        }
+        if (request.TimedOut)
+        {
+            await service.Requests.RefuseAsync(features, AdmissionResult.TimedOut)
+                .ConfigureAwait(false);
+        }
+    }
 }

@@ -26,9 +26,13 @@ internal sealed class ServiceServer(Service service, IServer inner, IServiceProv
         // Hosts of WebHostBuilder raise no event, so this is where they are met first.
         service.Follow(
             provider.GetRequiredService<IHostApplicationLifetime>(), hasServer: true);
-        await inner.StartAsync(
-            new ServiceApplication<TContext>(application, service), cancellationToken)
-            .ConfigureAwait(false);
+        var wrapped = new ServiceApplication<TContext>(application, service);
+        if (!wrapped.SeesRequests)
+        {
+            service.Warn("its requests are neither limited nor counted: " +
+                $"the host's context is {typeof(TContext)}");
+        }
+        await inner.StartAsync(wrapped, cancellationToken).ConfigureAwait(false);
         service.Transport.MapEndpoints();
         service.ServerStarted();
     }

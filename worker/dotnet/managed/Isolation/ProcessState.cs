@@ -10,7 +10,7 @@ namespace Cohost.Worker;
 /// application's while that starts, then puts back what it was and keeps what the application
 /// wanted. On the starting thread only.
 /// </summary>
-internal sealed class ProcessState(IWorker worker)
+internal sealed class ProcessState
 {
     private readonly EnvironmentVariables _environment = new();
 
@@ -35,12 +35,7 @@ internal sealed class ProcessState(IWorker worker)
         {
             Assembly.SetEntryAssembly(_entry);
             foreach (string conflict in _process._environment.Close(_service.Spec))
-                Warn(conflict);
+                _service.Warn(conflict);
         }
-
-        private void Warn(string text) =>
-            _process.Worker.Notify(_service.Spec.Row, Notice.Warning, text);
     }
-
-    private IWorker Worker => worker;
 }

@@ -37,6 +37,7 @@ internal sealed class Service
         Tag = new ServiceTag(spec.Row);
         Connections = new ConnectionRegistry(spec.Row, worker);
         Transport = new ServiceTransport(spec, Connections, worker);
+        Requests = new ServiceRequests(spec, Connections, worker, TimeProvider.System);
     }
 
     internal ServiceSpec Spec { get; }
@@ -47,6 +48,8 @@ internal sealed class Service
     internal ConnectionRegistry Connections { get; }
 
     internal ServiceTransport Transport { get; }
+
+    internal ServiceRequests Requests { get; }
 
     internal ServiceState State => _state;
 
@@ -135,6 +138,8 @@ internal sealed class Service
         }
         _ = Task.Run(() => StopAsync(lifetime, limit));
     }
+
+    internal void Warn(string text) => _worker.Notify(Spec.Row, Notice.Warning, text);
 
     private async Task StopAsync(IHostApplicationLifetime? lifetime, TimeSpan limit)
     {
