@@ -4,8 +4,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -30,6 +32,10 @@ constexpr const char* kUsage =
     "descriptor 4, and is of no use by hand. To run services, start cohostd.\n"
     "\n"
     "  --orphan-time=30s   how long it serves on when keeper and supervisor are gone\n"
+    "  --dotnet-shim=PATH  managed part of the dotnet runtime; by default\n"
+    "                      dotnet/managed/shim/Cohost.Worker.dll beside this program.\n"
+    "                      .NET itself is looked for in DOTNET_ROOT, /usr/share/dotnet and\n"
+    "                      /usr/lib/dotnet.\n"
     "  --version           print the build and end\n"
     "  --help              print this and end\n";
 
@@ -47,8 +53,27 @@ std::string Component() {
                       variable("COHOST_GENERATION"));
 }
 
+// Where a build and an installation have it: beside this program.
+std::string DefaultShim() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  // Without /proc there is no default, and the error about the shim names an empty path.
+  if (error) return "";
+  return program.parent_path() / "dotnet/managed/shim/Cohost.Worker.dll";
+}
+
+std::string Environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 absl::Status ParseArgument(std::string_view argument, WorkerOptions& options) {
   constexpr std::string_view kOrphanTime = "--orphan-time=";
+  constexpr std::string_view kShim = "--dotnet-shim=";
+  if (argument.starts_with(kShim)) {
+    options.dotnet.shim = argument.substr(kShim.size());
+    return absl::OkStatus();
+  }
   if (!argument.starts_with(kOrphanTime)) {
     return absl::InvalidArgumentError("unknown argument '" + std::string(argument) + "'");
   }
@@ -74,6 +99,8 @@ absl::Status Serve(cohost::Log& log, const WorkerOptions& options) {
 
 int main(int argc, char** argv) {
   WorkerOptions options;
+  options.dotnet.shim = DefaultShim();
+  options.dotnet.places.environment = Environment("DOTNET_ROOT");
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--help") {

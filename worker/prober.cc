@@ -108,7 +108,9 @@ void RequestInside(WorkerParts& parts, ServiceEntry& entry, const std::string& t
     return boost::asio::post(parts.io,
                              [done = std::move(done), status = pair.status()] { done(status); });
   }
-  parts.http.Serve(std::move(pair->first), entry, Arrival::kInternal, "unix");
+  ServerOf(parts, entry)
+      .Serve(std::move(pair->first), entry, Arrival::kInternal, "unix",
+             /*listener=*/0);
   // The request is owned by its own completion, which always comes.
   auto request = std::make_shared<std::unique_ptr<LocalRequest>>();
   *request =

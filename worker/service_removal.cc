@@ -63,17 +63,18 @@ void StopAccepting(WorkerParts& parts, ServiceEntry& entry, std::function<void()
 }
 
 void DrainRequests(WorkerParts& parts, ServiceEntry& entry, absl::Duration limit,
-                   CancelReason reason, HttpServer::HandOver hand_over,
-                   HttpServer::DrainDone done) {
+                   CancelReason reason, ConnectionServer::HandOver hand_over,
+                   ConnectionServer::DrainDone done) {
   Countdown countdown(parts.io);
   const auto result = std::make_shared<DrainResult>();
   // Before the state changes: a call that is on its way is let in or refused by one of the two.
   parts.calls.SetServes(entry.name(), entry.id(), false);
-  parts.http.DrainService(entry, limit, reason, std::move(hand_over),
-                          [result, ended = countdown.Expect()](DrainResult drained) {
-                            *result = drained;
-                            ended();
-                          });
+  ServerOf(parts, entry)
+      .DrainService(entry, limit, reason, std::move(hand_over),
+                    [result, ended = countdown.Expect()](DrainResult drained) {
+                      *result = drained;
+                      ended();
+                    });
   parts.calls.Drain(entry.id(), limit, reason, countdown.Expect());
   countdown.Wait(limit + kCancelLimit,
                  [result, done = std::move(done)](uint32_t) { done(*result); });

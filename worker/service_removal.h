@@ -22,13 +22,14 @@ inline constexpr absl::Duration kUnreadyStopLimit = absl::Seconds(1);
 // loop when `done` is called.
 void StopAccepting(WorkerParts& parts, ServiceEntry& entry, std::function<void()> done);
 
-// HttpServer::DrainService takes up to a second beyond its limit to cancel what is left.
+// ConnectionServer::DrainService takes up to a second beyond its limit to cancel what is left.
 inline constexpr absl::Duration kCancelLimit = absl::Milliseconds(1500);
 
 // Lets the requests of connections and of other services end, within `limit`; then it cancels what
-// is left, which takes kCancelLimit at most. Arguments as HttpServer::DrainService has them.
+// is left, which takes kCancelLimit at most. Arguments as ConnectionServer::DrainService has them.
 void DrainRequests(WorkerParts& parts, ServiceEntry& entry, absl::Duration limit,
-                   CancelReason reason, HttpServer::HandOver hand_over, HttpServer::DrainDone done);
+                   CancelReason reason, ConnectionServer::HandOver hand_over,
+                   ConnectionServer::DrainDone done);
 
 // Takes nothing new and lets what is in flight end, within `limit` (and kCancelLimit); then the
 // service's own drain, for what is left of `limit`, and its own stop. `whole` of the result: the

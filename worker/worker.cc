@@ -85,6 +85,13 @@ Worker::Worker(SegmentMap segment, UniqueFd link, UniqueFd signals, std::string 
           {pool_, SystemClock(), log,
            [this](std::function<void()> function) { boost::asio::post(io_, std::move(function)); },
            calls_, segment_.segment().header.generation}),
+      dotnet_(
+          {table_,
+           SystemClock(),
+           log,
+           [this](std::function<void()> function) { boost::asio::post(io_, std::move(function)); },
+           {slots_, log, [this](uint64_t service_id) { acceptor_.NoteRoom(service_id); }}},
+          options.dotnet),
       roster_(parts_, listeners_,
               [this](const v1::AssignRequest& request, ServiceEntry& entry) {
                 return MakeHosted(request, entry);
@@ -118,10 +125,33 @@ void Worker::ShowProgress() {
 
 absl::StatusOr<std::unique_ptr<HostedService>> Worker::MakeHosted(const v1::AssignRequest& request,
                                                                   ServiceEntry& entry) {
-  if (request.runtime() != cohost::v1::RUNTIME_NATIVE) {
-    return absl::UnimplementedError(
-        absl::StrCat("this worker has no runtime ", cohost::v1::Runtime_Name(request.runtime())));
+  if (request.runtime() == cohost::v1::RUNTIME_NATIVE) return MakeNative(request, entry);
+  if (request.runtime() == cohost::v1::RUNTIME_DOTNET) return MakeDotnet(request, entry);
+  return absl::UnimplementedError(
+      absl::StrCat("this worker has no runtime ", cohost::v1::Runtime_Name(request.runtime())));
+}
+
+std::unique_ptr<HostedService> Worker::MakeDotnet(const v1::AssignRequest& request,
+                                                  ServiceEntry& entry) {
+  dotnet::DotnetServiceDescription description;
+  description.application = request.module_path();
+  description.data_folder = request.data_folder();
+  description.data_protection_name = request.data_protection_name();
+  for (const cohost::v1::Setting& setting : request.settings()) {
+    description.settings.emplace_back(setting.key(), setting.value());
   }
+  for (const cohost::v1::Setting& variable : request.environment()) {
+    description.environment.emplace_back(variable.key(), variable.value());
+  }
+  description.arguments = {request.arguments().begin(), request.arguments().end()};
+  for (const v1::Endpoint& endpoint : request.endpoints()) {
+    description.endpoints.push_back(endpoint.endpoint());
+  }
+  return dotnet_.Create(std::move(description), entry);
+}
+
+std::unique_ptr<HostedService> Worker::MakeNative(const v1::AssignRequest& request,
+                                                  ServiceEntry& entry) {
   native::NativeServiceDescription description;
   description.name = request.name();
   description.row = entry.row_index();
@@ -139,7 +169,10 @@ void Worker::OnStateChange(ServiceEntry& entry) {
   const RowState state = entry.state();
   link_.SendServiceState(
       {entry.id(), entry.revision(), entry.row_index(), static_cast<uint32_t>(state)});
-  calls_.SetServes(entry.name(), entry.id(), state == RowState::kReady);
+  // Calls from service to service are exchanges, which an own server has not.
+  const bool takes_calls =
+      entry.hosted() != nullptr && entry.hosted()->connection_server() == nullptr;
+  calls_.SetServes(entry.name(), entry.id(), takes_calls && state == RowState::kReady);
   // The last service of a start is not known here, so each one puts it off.
   if (state == RowState::kReady) settle_timer_.Start(kSettleTime, [this] { Settle(); });
   if (state == RowState::kStopped) return control_.health().Forget(entry.name());
@@ -159,7 +192,9 @@ void Worker::Serve(std::vector<AcceptedConnection> connections) {
     // Listeners leave the accept thread before their service leaves the table.
     ServiceEntry* const entry = table_.Find(connection.service_id);
     if (entry == nullptr) continue;
-    http_.Serve(std::move(connection.fd), *entry, Arrival::kAccepted, std::move(connection.peer));
+    ServerOf(parts_, *entry)
+        .Serve(std::move(connection.fd), *entry, Arrival::kAccepted, std::move(connection.peer),
+               connection.listener);
   }
 }
 
@@ -173,7 +208,9 @@ void Worker::Adopt(IdleConnection connection) {
   }
   ++adopted_;
   std::string peer = PeerOf(connection.socket.get());
-  http_.Serve(std::move(connection.socket), *entry, Arrival::kAdopted, std::move(peer));
+  ServerOf(parts_, *entry)
+      .Serve(std::move(connection.socket), *entry, Arrival::kAdopted, std::move(peer),
+             /*listener=*/0);
 }
 
 // What the link says.

@@ -19,6 +19,7 @@
 #include "worker/control/control_server.h"
 #include "worker/control/link.h"
 #include "worker/control/segment_map.h"
+#include "worker/dotnet/dotnet_runtime.h"
 #include "worker/http/http_server.h"
 #include "worker/loop/deadline_queue.h"
 #include "worker/loop/fd_watcher.h"
@@ -38,6 +39,8 @@ namespace cohost::worker {
 struct WorkerOptions {
   // How long a worker whose link was lost serves on before it drains and ends.
   absl::Duration orphan_time = absl::Seconds(30);
+  // Where .NET is, and the managed part of the dotnet runtime.
+  dotnet::DotnetOptions dotnet{};
 };
 
 // The worker: owns its parts, runs the I/O loop, and does what the link says. Its life is
@@ -80,6 +83,8 @@ class Worker final : private LinkHandler {
   void ShowProgress();
   absl::StatusOr<std::unique_ptr<HostedService>> MakeHosted(const v1::AssignRequest& request,
                                                             ServiceEntry& entry);
+  std::unique_ptr<HostedService> MakeNative(const v1::AssignRequest& request, ServiceEntry& entry);
+  std::unique_ptr<HostedService> MakeDotnet(const v1::AssignRequest& request, ServiceEntry& entry);
 
   // Set in the constructor, never changed. In the order in which they depend on each other.
   const WorkerOptions options_;
@@ -96,6 +101,7 @@ class Worker final : private LinkHandler {
   InternalCalls calls_;
   WorkerParts parts_;
   native::NativeRuntime native_;
+  dotnet::DotnetRuntime dotnet_;
   ListenerBook listeners_;
   Roster roster_;
   ControlServer control_;

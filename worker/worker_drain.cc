@@ -33,7 +33,7 @@ void WorkerDrain::Begin(absl::Duration limit, std::function<void()> done) {
 }
 
 void WorkerDrain::DrainConnections() {
-  HttpServer::HandOver hand_over;
+  ConnectionServer::HandOver hand_over;
   if (successor_ != nullptr) {
     hand_over = [this](UniqueFd idle, uint64_t service_id) {
       const ServiceEntry* const entry = parts_.table.Find(service_id);

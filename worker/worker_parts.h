@@ -25,4 +25,10 @@ struct WorkerParts {
   Log& log;
 };
 
+// What serves the connections of `entry`, which has its HostedService.
+inline ConnectionServer& ServerOf(WorkerParts& parts, ServiceEntry& entry) {
+  ConnectionServer* const own = entry.hosted()->connection_server();
+  return own == nullptr ? parts.http : *own;
+}
+
 }  // namespace cohost::worker

@@ -162,9 +162,9 @@ TEST(Worker, OneServiceThatCannotStartLeavesItsNeighboursAlone) {
   path.set_health_path("/fail");
   expect_failed(path, "GET /fail answered 500");
   expect_failed(Module(7, "echo", /*token=*/99), "was not delivered");
-  AssignRequest dotnet = Module(8, "echo", 2);
-  dotnet.set_runtime(v1::RUNTIME_DOTNET);
-  expect_failed(dotnet, "RUNTIME_DOTNET");
+  AssignRequest none = Module(8, "echo", 2);
+  none.set_runtime(v1::RUNTIME_UNSPECIFIED);
+  expect_failed(none, "RUNTIME_UNSPECIFIED");
 }
 
 // The worker's allocator is its own (jemalloc), and libc's functions give memory of it.

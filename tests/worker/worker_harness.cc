@@ -59,7 +59,7 @@ WorkerHarness::WorkerHarness()
               for (AcceptedConnection& one : *shared) {
                 accepted.push_back(one.service_id);
                 if (ServiceEntry* const entry = table.Find(one.service_id)) {
-                  http.Serve(std::move(one.fd), *entry, Arrival::kAccepted, one.peer);
+                  http.Serve(std::move(one.fd), *entry, Arrival::kAccepted, one.peer, one.listener);
                 }
               }
             });
@@ -100,7 +100,7 @@ bool WorkerHarness::RunUntil(const std::function<bool()>& condition) {
 UniqueFd WorkerHarness::Connect(ServiceEntry& entry, const std::string& request) {
   absl::StatusOr<SocketPair> pair = MakeStreamPair();
   EXPECT_TRUE(pair.ok());
-  http.Serve(std::move(pair->first), entry, Arrival::kAdopted, "unix");
+  http.Serve(std::move(pair->first), entry, Arrival::kAdopted, "unix", /*listener=*/0);
   EXPECT_EQ(::send(pair->second.get(), request.data(), request.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(request.size()));
   Poll();

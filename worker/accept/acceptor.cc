@@ -46,6 +46,7 @@ std::string FormatPeer(const sockaddr_storage& address, socklen_t size) {
 }
 
 struct Acceptor::Listener {
+  uint64_t token = 0;
   UniqueFd fd;
   uint64_t service_id = 0;
   std::shared_ptr<AcceptGate> gate;
@@ -65,6 +66,7 @@ class Acceptor::Loop {
   void Add(uint64_t token, Listener listener) {
     Remove([token](uint64_t other, const Listener&) { return other == token; });
     Listener& added = listeners_[token];
+    added.token = token;
     added = std::move(listener);
     Update(added);
   }
@@ -164,7 +166,8 @@ void Acceptor::Loop::AcceptSome(Listener& listener, std::vector<AcceptedConnecti
       return;
     }
     listener.gate->Add();
-    accepted.push_back({std::move(fd), listener.service_id, FormatPeer(address, size)});
+    accepted.push_back(
+        {std::move(fd), listener.service_id, FormatPeer(address, size), listener.token});
   }
 }
 

@@ -28,6 +28,8 @@ struct AcceptedConnection {
   uint64_t service_id = 0;
   // "127.0.0.1:45678", "[::1]:45678" or "unix".
   std::string peer;
+  // The listener's token.
+  uint64_t listener = 0;
 };
 
 // The text of a peer's address as AcceptedConnection has it.

@@ -35,14 +35,25 @@ absl::Status ReadDuration(bool is_set, const google::protobuf::Duration& field,
   return absl::OkStatus();
 }
 
+// Unmodified applications have long polls.
+ServiceLimits DefaultLimits(cohost::v1::Runtime runtime) {
+  ServiceLimits limits;
+  if (runtime == cohost::v1::RUNTIME_DOTNET) limits.request_timeout = absl::ZeroDuration();
+  return limits;
+}
+
 // The numbers of limits have no "not set": a message that is there has them all.
-absl::StatusOr<ServiceLimits> ReadLimits(const cohost::v1::ServiceLimits& limits) {
-  ServiceLimits result;
+absl::StatusOr<ServiceLimits> ReadLimits(const cohost::v1::ServiceLimits& limits,
+                                         cohost::v1::Runtime runtime) {
+  ServiceLimits result = DefaultLimits(runtime);
   if (limits.concurrency() < 1) return Invalid("limits.concurrency", "must be at least 1");
   result.concurrency = limits.concurrency();
   result.queue = limits.queue();
-  COHOST_RETURN_IF_ERROR(ReadDuration(limits.has_request_timeout(), limits.request_timeout(),
-                                      "limits.request_timeout", result.request_timeout));
+  const bool is_none = runtime == cohost::v1::RUNTIME_DOTNET &&
+                       FromProto(limits.request_timeout()) == absl::ZeroDuration();
+  COHOST_RETURN_IF_ERROR(ReadDuration(limits.has_request_timeout() && !is_none,
+                                      limits.request_timeout(), "limits.request_timeout",
+                                      result.request_timeout));
   result.header_bytes = Bytes{limits.header_bytes()};
   if (result.header_bytes < Bytes{256} || result.header_bytes > kMostHeaderBytes) {
     return Invalid("limits.header_bytes", "must be between 256 and 1048576");
@@ -70,7 +81,9 @@ absl::StatusOr<ServiceDescription> DescribeService(const v1::AssignRequest& requ
   description.name = request.name();
   description.access_log = request.access_log();
   if (request.has_limits()) {
-    COHOST_ASSIGN_OR_RETURN(description.limits, ReadLimits(request.limits()));
+    COHOST_ASSIGN_OR_RETURN(description.limits, ReadLimits(request.limits(), request.runtime()));
+  } else {
+    description.limits = DefaultLimits(request.runtime());
   }
   for (const v1::Endpoint& endpoint : request.endpoints()) {
     description.endpoints.push_back({endpoint.listener_token(), endpoint.address()});

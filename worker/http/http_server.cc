@@ -225,7 +225,8 @@ HttpServer::HttpServer(boost::asio::io_context& io, ServiceTable& table, Deadlin
 
 HttpServer::~HttpServer() { state_->CutAll(nullptr, CancelReason::kDraining); }
 
-void HttpServer::Serve(UniqueFd connected, ServiceEntry& entry, Arrival arrival, std::string peer) {
+void HttpServer::Serve(UniqueFd connected, ServiceEntry& entry, Arrival arrival, std::string peer,
+                       uint64_t /*listener*/) {
   state_->Serve(std::move(connected), entry, arrival, std::move(peer));
 }
 

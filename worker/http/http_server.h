@@ -11,6 +11,7 @@
 #include "base/system/unique_fd.h"
 #include "worker/loop/deadline_queue.h"
 #include "worker/loop/loop_inbox.h"
+#include "worker/services/connection_server.h"
 #include "worker/services/service_entry.h"
 #include "worker/services/service_table.h"
 
@@ -32,26 +33,11 @@ struct AccessRecord {
   absl::Duration latency;
 };
 
-// Where a connection comes from.
-enum class Arrival {
-  kAccepted,  // by the Acceptor, which has counted it in the service's gate
-  kAdopted,   // idle, from a predecessor
-  kInternal,  // a warm-up request or a probe, over a socketpair; not counted as a connection
-};
-
-// How a drain ended.
-struct DrainResult {
-  // Exchanges that were cancelled because the time was over.
-  uint32_t cancelled = 0;
-  // Calls of service code that still had not returned.
-  uint32_t running = 0;
-};
-
 // HTTP/1.1 (RFC 9112) for the services of a table: keep-alive, pipelining (one request of a
 // connection is in work at a time, so answers keep their order), bodies streamed both ways with
 // back-pressure at 64 KiB. Strict: what could be read in two ways is refused. I/O thread only; the
 // io_context is run by one thread. The destructor cuts every connection.
-class HttpServer {
+class HttpServer final : public ConnectionServer {
  public:
   struct Options {
     // Called for the services whose description asks for it.
@@ -59,31 +45,20 @@ class HttpServer {
     // A service that had no room for connections has some: for Acceptor::NoteRoom.
     std::function<void(uint64_t service_id)> room;
   };
-  // Takes an idle connection of a draining service: nothing of a next request has been read.
-  // Returning without having kept it closes it.
-  using HandOver = std::function<void(UniqueFd idle, uint64_t service_id)>;
-  using DrainDone = std::function<void(DrainResult)>;
 
   // References outlive the server.
   HttpServer(boost::asio::io_context& io, ServiceTable& table, DeadlineQueue& deadlines,
              LoopInbox& inbox, Options options);
-  ~HttpServer();
+  ~HttpServer() override;
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Serves `connected`, a stream socket, for `entry` until it ends. `peer` as in
-  // AcceptedConnection. Non-blocking mode is set here.
-  void Serve(UniqueFd connected, ServiceEntry& entry, Arrival arrival, std::string peer);
-
-  // Drains one service, which becomes kDraining: its answers carry `Connection: close`, its idle
-  // connections are handed over (or, when `hand_over` is empty, closed gracefully), and new ones
-  // that the caller still serves are treated the same. After `limit` what is left is cancelled with
-  // `reason`. `done` is called once, when no connection, exchange and call is left, at most 1 s
-  // after `limit`; then the caller drains and stops the HostedService. The caller stops accepting
-  // first.
+  // ConnectionServer. Non-blocking mode is set here; it is the same for every listener.
+  void Serve(UniqueFd connected, ServiceEntry& entry, Arrival arrival, std::string peer,
+             uint64_t listener) override;
   void DrainService(ServiceEntry& entry, absl::Duration limit, CancelReason reason,
-                    HandOver hand_over, DrainDone done);
-  // The same for all services that are kReady or kLoading, each once.
+                    HandOver hand_over, DrainDone done) override;
+  // DrainService for all services that are kReady or kLoading, each once.
   void DrainAll(absl::Duration limit, HandOver hand_over, DrainDone done);
 
   uint32_t connections() const;

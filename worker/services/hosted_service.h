@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "worker/services/connection_server.h"
 #include "worker/services/exchange.h"
 
 namespace cohost::worker {
@@ -33,9 +35,17 @@ struct ModuleMetricValue {
   double value = 0;
 };
 
-// One service as its runtime hosts it, from create to destroy: native::NativeService is one, the
-// dotnet runtime will be another. Created and destroyed on the I/O thread; each method says where
-// it is called. Owned by the service table.
+// Requests of a service at one moment.
+struct RequestGauges {
+  uint32_t in_flight = 0;
+  uint32_t queued = 0;
+  SteadyTime oldest_request;  // in the service's code; zero: none
+  SteadyTime oldest_queued;   // zero: none
+};
+
+// One service as its runtime hosts it, from create to destroy: native::NativeService and
+// dotnet::DotnetService. Created and destroyed on the I/O thread; each method says where it is
+// called. Owned by the service table.
 class HostedService {
  public:
   virtual ~HostedService() = default;
@@ -57,6 +67,13 @@ class HostedService {
   // exchange that Handle got. With kPool and kSerial a cancelled exchange's Ended may come while
   // Handle runs, and even before Handle's first instruction on its thread.
   virtual void Ended(Exchange& exchange, const CancelReason* cancelled) = 0;
+
+  // The runtime's own server, when the service brings one: then Handle and Ended are never called,
+  // and what the worker's HttpServer and Admission do for others is done there. Null: the
+  // HttpServer. Constant.
+  virtual ConnectionServer* connection_server() { return nullptr; }
+  // Of a service with a server of its own; unset: the Admission knows.
+  virtual std::optional<RequestGauges> request_gauges() { return std::nullopt; }
 
   // I/O thread. No new requests will come; `done` when the service has finished its own work, or
   // not at all: the caller has a limit.

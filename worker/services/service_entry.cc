@@ -6,10 +6,13 @@
 namespace cohost::worker {
 namespace {
 
+absl::Duration Age(SteadyTime since, SteadyTime now) {
+  if (since == SteadyTime() || now < since) return absl::ZeroDuration();
+  return now - since;
+}
+
 absl::Duration Age(const std::atomic<uint64_t>& since, SteadyTime now) {
-  const auto start = static_cast<int64_t>(since.load(std::memory_order_relaxed));
-  if (start == 0 || start > now.nanoseconds) return absl::ZeroDuration();
-  return now - SteadyTime{start};
+  return Age(SteadyTime{static_cast<int64_t>(since.load(std::memory_order_relaxed))}, now);
 }
 
 }  // namespace
@@ -29,11 +32,19 @@ void ServiceEntry::Host(std::unique_ptr<HostedService> hosted) {
 }
 
 ServiceGauges ServiceEntry::gauges(SteadyTime now) const {
-  return {.in_flight = admission_.active(),
-          .queued = admission_.queued(),
-          .connections = gate_->open(),
-          .oldest_request_age = Age(row_.oldest_request_ns, now),
-          .oldest_queued_age = Age(row_.oldest_queued_ns, now)};
+  ServiceGauges gauges{.in_flight = admission_.active(),
+                       .queued = admission_.queued(),
+                       .connections = gate_->open(),
+                       .oldest_request_age = Age(row_.oldest_request_ns, now),
+                       .oldest_queued_age = Age(row_.oldest_queued_ns, now)};
+  const std::optional<RequestGauges> own =
+      hosted_ == nullptr ? std::nullopt : hosted_->request_gauges();
+  if (!own.has_value()) return gauges;
+  gauges.in_flight = own->in_flight;
+  gauges.queued = own->queued;
+  gauges.oldest_request_age = Age(own->oldest_request, now);
+  gauges.oldest_queued_age = Age(own->oldest_queued, now);
+  return gauges;
 }
 
 uint32_t LatencyBucket(absl::Duration latency) {

@@ -89,7 +89,7 @@ TEST_F(HttpDrainTest, HandsIdleConnectionsToTheSuccessor) {
   ServiceEntry& next = successor.AddService(
       Dispatch::kInline, [](auto exchange) { exchange->Respond(200, {}, "successor"); });
   for (UniqueFd& fd : handed) {
-    successor.server->Serve(std::move(fd), next, Arrival::kAdopted, "unix");
+    successor.server->Serve(std::move(fd), next, Arrival::kAdopted, "unix", /*listener=*/0);
   }
   successor.Poll();
   EXPECT_NE(idle.Receive().find("successor"), std::string::npos);

@@ -64,7 +64,7 @@ HttpTestClient::HttpTestClient(HttpHarness& harness, ServiceEntry& entry, Arriva
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()), 0);
   fd_.Reset(ends[0]);
   if (arrival == Arrival::kAccepted) entry.gate()->Add();
-  harness_.server->Serve(UniqueFd(ends[1]), entry, arrival, "unix");
+  harness_.server->Serve(UniqueFd(ends[1]), entry, arrival, "unix", /*listener=*/0);
   harness_.Poll();
 }
 
