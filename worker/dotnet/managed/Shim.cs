@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+using System;
+using System.Collections.Generic;
 using System.Diagnostics;
+using Microsoft.Extensions.Logging;
 
 namespace Cohost.Worker;
 
@@ -10,10 +13,41 @@ internal static class Shim
     /// <summary>Called once a process, before any application is loaded.</summary>
     internal static ServiceTable Create(IWorker worker)
     {
-        var process = new ProcessState();
-        var services = new ServiceTable(worker, process);
+        foreach (string part in FrameworkInternals.Missing())
+        {
+            Log(worker, LogLevel.Warning, $"this runtime ({Environment.Version}) has no {part}, " +
+                $"which {FrameworkInternals.SeenIn} has: what needs it is off");
+        }
+        var services = new ServiceTable(worker);
+        services.Begin(new ProcessState(worker, Parts(worker, services)));
         DiagnosticListener.AllListeners.Subscribe(new HostingObserver(services));
         WebHostStartup.Services = services;
+        new UnhandledExceptions(worker).Install();
+        new ExitGuard(worker, () => services.All).Install();
         return services;
     }
+
+    private static IReadOnlyList<IProcessPart> Parts(IWorker worker, ServiceTable services)
+    {
+        var environment = new EnvironmentVariables();
+        if (FileWatchers.WhyPolling() is { } reason)
+        {
+            environment.SetDefault(FileWatchers.PollingVariable, "1");
+            Log(worker, LogLevel.Information, reason);
+        }
+        return
+        [
+            environment,
+            new CommandLine(),
+            new EntryAssembly(() => services.Current),
+            new ApplicationContextData(),
+            new DefaultCultures(),
+            new ThreadPoolLimits(),
+            new ConsoleStreams(worker),
+            new TelemetryListeners(() => services.All),
+        ];
+    }
+
+    private static void Log(IWorker worker, LogLevel level, string text) =>
+        worker.Log(Boundary.NoService, level, Service.LogCategory, text);
 }

@@ -19,6 +19,7 @@ internal static class HostWiring
     internal static void Apply(Service service, IServiceCollection services)
     {
         services.AddSingleton<IHostLifetime>(new ServiceLifetime());
+        DataProtectionDefaults.Apply(service.Spec, services);
         ServiceDescriptor? server = services.LastOrDefault(
             descriptor => descriptor.ServiceType == typeof(IServer) && !descriptor.IsKeyedService);
         if (server is null) return;

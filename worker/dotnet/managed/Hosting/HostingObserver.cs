@@ -57,6 +57,7 @@ internal sealed class HostingObserver(ServiceTable services)
         var lifetime = host.Services.GetRequiredService<IHostApplicationLifetime>();
         bool hasServer = host.Services.GetService<IServiceProviderIsService>()
             ?.IsService(typeof(IServer)) ?? false;
+        service.AddTelemetry(host.Services);
         service.Follow(lifetime, hasServer);
     }
 }

@@ -23,6 +23,7 @@ internal sealed class ServiceServer(Service service, IServer inner, IServiceProv
         IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
+        service.AddTelemetry(provider);
         // Hosts of WebHostBuilder raise no event, so this is where they are met first.
         service.Follow(
             provider.GetRequiredService<IHostApplicationLifetime>(), hasServer: true);
@@ -33,7 +34,7 @@ internal sealed class ServiceServer(Service service, IServer inner, IServiceProv
                 $"the host's context is {typeof(TContext)}");
         }
         await inner.StartAsync(wrapped, cancellationToken).ConfigureAwait(false);
-        service.Transport.MapEndpoints();
+        service.Transport.MapEndpoints(new EndpointInspector(provider));
         service.ServerStarted();
     }
 

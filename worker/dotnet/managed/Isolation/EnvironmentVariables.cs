@@ -12,7 +12,7 @@ namespace Cohost.Worker;
 /// worker's, and those that only one application wants. Two applications that want one variable
 /// differently are told of. On the starting thread only.
 /// </summary>
-internal sealed class EnvironmentVariables
+internal sealed class EnvironmentVariables : IProcessPart
 {
     // Of the worker itself, not for applications.
     private const string HostPrefix = "COHOST_";
@@ -34,30 +34,27 @@ internal sealed class EnvironmentVariables
         if (_base.TryAdd(name, value)) Environment.SetEnvironmentVariable(name, value);
     }
 
-    internal void Open(ServiceSpec spec)
+    public void Open(Service service)
     {
-        _given = ApplicationEnvironment.Build(_base, spec);
+        _given = ApplicationEnvironment.Build(_base, service.Spec);
         Change(Read(), _given);
     }
 
-    /// <summary>Puts the process's variables back. One text for each conflict.</summary>
-    internal IReadOnlyList<string> Close(ServiceSpec spec)
+    public void Close(Service service)
     {
         Dictionary<string, string> wanted = Read();
-        var conflicts = new List<string>();
-        foreach (string name in Wishes(wanted, spec))
+        foreach (string name in Wishes(wanted, service.Spec))
         {
             string? value = wanted.GetValueOrDefault(name);
             if (_claims.TryGetValue(name, out Claim claim) && claim.Value != value)
             {
-                conflicts.Add($"environment variable {name}: {claim.Service} has it differently; " +
+                service.Warn($"environment variable {name}: {claim.Service} has it differently; " +
                     "code that reads it after the start gets the other's value");
                 continue;
             }
-            _claims.TryAdd(name, new Claim(spec.Name, value));
+            _claims.TryAdd(name, new Claim(service.Spec.Name, value));
         }
         Change(wanted, Between());
-        return conflicts;
     }
 
     // What the deployment gave and what the application set by itself.

@@ -1,41 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
 using System;
-using System.Reflection;
+using System.Collections.Generic;
+using System.Linq;
+using Microsoft.Extensions.Logging;
 
 namespace Cohost.Worker;
 
 /// <summary>
-/// The state of the process that every application takes for its own. A window makes it one
-/// application's while that starts, then puts back what it was and keeps what the application
-/// wanted. On the starting thread only.
+/// All parts of the process's state that applications take for their own. A window makes them one
+/// application's while that starts. On the starting thread only.
 /// </summary>
-internal sealed class ProcessState
+internal sealed class ProcessState(IWorker worker, IReadOnlyList<IProcessPart> parts)
 {
-    private readonly EnvironmentVariables _environment = new();
-
     /// <summary>The window closes when the result is disposed.</summary>
-    internal IDisposable OpenWindow(Service service) => new Window(this, service);
-
-    private sealed class Window : IDisposable
+    internal IDisposable OpenWindow(Service service)
     {
-        private readonly ProcessState _process;
-        private readonly Service _service;
-        private readonly Assembly? _entry = Assembly.GetEntryAssembly();
-
-        internal Window(ProcessState process, Service service)
+        var window = new Window(this, service);
+        try
         {
-            _process = process;
-            _service = service;
-            process._environment.Open(service.Spec);
-            Assembly.SetEntryAssembly(service.Main!.Assembly);
+            foreach (IProcessPart part in parts) part.Open(service);
         }
-
-        public void Dispose()
+        catch
         {
-            Assembly.SetEntryAssembly(_entry);
-            foreach (string conflict in _process._environment.Close(_service.Spec))
-                _service.Warn(conflict);
+            window.Dispose();
+            throw;
         }
+        return window;
+    }
+
+    private void Close(Service service)
+    {
+        foreach (IProcessPart part in parts.Reverse())
+        {
+            try
+            {
+                part.Close(service);
+            }
+            catch (Exception e)
+            {
+                // The others must be put back all the same.
+                worker.Log(service.Spec.Row, LogLevel.Error, Service.LogCategory, e.ToString());
+            }
+        }
+    }
+
+    private sealed class Window(ProcessState process, Service service) : IDisposable
+    {
+        public void Dispose() => process.Close(service);
     }
 }

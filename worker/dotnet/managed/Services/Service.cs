@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.Diagnostics.Metrics;
 using System.Globalization;
 using System.Threading;
 using System.Threading.Tasks;
+using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 
@@ -24,6 +28,8 @@ internal sealed class Service
         new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     // Guarded by _lock.
+    private readonly HashSet<IMeterFactory> _meters = [];
+    private readonly HashSet<DiagnosticListener> _listeners = [];
     private IHostApplicationLifetime? _lifetime;
     private bool _stopping;
     private bool _endTold;
@@ -64,6 +70,9 @@ internal sealed class Service
     /// <summary>Whether a server listens, although its host may not have started whole.</summary>
     internal bool Listens { get; private set; }
 
+    /// <summary>Whether the calling code belongs to it.</summary>
+    internal bool IsCurrent => CurrentService.Row == Spec.Row;
+
     /// <summary>Ends with the start, one way or the other.</summary>
     internal Task<StartOutcome> Started => _started.Task;
 
@@ -88,6 +97,26 @@ internal sealed class Service
         }
         lifetime.ApplicationStarted.Register(() => OnHostStarted(lifetime));
         lifetime.ApplicationStopping.Register(() => OnHostStopping(lifetime));
+    }
+
+    /// <summary>Remembers what of a host's telemetry is the service's own.</summary>
+    internal void AddTelemetry(IServiceProvider host)
+    {
+        lock (_lock)
+        {
+            if (host.GetService<IMeterFactory>() is { } meters) _meters.Add(meters);
+            if (host.GetService<DiagnosticListener>() is { } listener) _listeners.Add(listener);
+        }
+    }
+
+    internal bool OwnsMeters(IMeterFactory factory)
+    {
+        lock (_lock) return _meters.Contains(factory);
+    }
+
+    internal bool Owns(DiagnosticListener listener)
+    {
+        lock (_lock) return _listeners.Contains(listener);
     }
 
     internal void ServerStarted()

@@ -2,6 +2,7 @@
 
 using System;
 using System.Collections.Concurrent;
+using System.Collections.Generic;
 using System.Net.Sockets;
 using System.Runtime;
 using System.Threading;
@@ -12,28 +13,28 @@ namespace Cohost.Worker;
 /// The services of this process by row, and the thread that starts them, one after the other.
 /// Thread-safe. Lives as long as the process.
 /// </summary>
-internal sealed class ServiceTable
+internal sealed class ServiceTable(IWorker worker)
 {
-    private readonly IWorker _worker;
-    private readonly StartSequence _starts;
     private readonly ConcurrentDictionary<int, Service> _services = new();
     private readonly BlockingCollection<Service> _waiting = [];
 
-    internal ServiceTable(IWorker worker, ProcessState process)
-    {
-        _worker = worker;
-        _starts = new StartSequence(worker, process);
-        new Thread(StartAll) { IsBackground = true, Name = "cohost-start" }.Start();
-    }
-
     /// <summary>The service that the calling thread works for, if any.</summary>
     internal Service? Current => Find(CurrentService.Row);
+
+    internal IEnumerable<Service> All => _services.Values;
+
+    /// <summary>Called once, before the first load.</summary>
+    internal void Begin(ProcessState process)
+    {
+        var starts = new StartSequence(worker, process);
+        new Thread(() => StartAll(starts)) { IsBackground = true, Name = "cohost-start" }.Start();
+    }
 
     internal Service? Find(int row) => _services.TryGetValue(row, out Service? service) ? service : null;
 
     internal void Load(ServiceSpec spec)
     {
-        var service = new Service(spec, _worker);
+        var service = new Service(spec, worker);
         if (!_services.TryAdd(spec.Row, service))
             throw new InvalidOperationException($"row {spec.Row} has a service already");
         _waiting.Add(service);
@@ -49,13 +50,13 @@ internal sealed class ServiceTable
             return;
         }
         handle.Dispose();
-        _worker.ConnectionEnded(row, channel);
+        worker.ConnectionEnded(row, channel);
     }
 
     internal void Stop(int row, TimeSpan limit)
     {
         if (Find(row) is { } service) service.Stop(limit);
-        else _worker.Stopped(row);
+        else worker.Stopped(row);
     }
 
     /// <summary>Null, or why the service is not well.</summary>
@@ -78,13 +79,13 @@ internal sealed class ServiceTable
         return GC.GetTotalMemory(forceFullCollection: false);
     }
 
-    private void StartAll()
+    private void StartAll(StartSequence starts)
     {
         foreach (Service service in _waiting.GetConsumingEnumerable())
         {
-            _starts.Run(service);
+            starts.Run(service);
             // The others' turn has come nearer.
-            foreach (Service waiting in _waiting) _worker.Progress(waiting.Spec.Row);
+            foreach (Service waiting in _waiting) worker.Progress(waiting.Spec.Row);
         }
     }
 }

@@ -46,7 +46,12 @@ internal sealed class StartSequence(IWorker worker, ProcessState process)
 
     private void Finish(Service service, StartOutcome outcome)
     {
-        if (outcome.Failure is null) service.Run();
+        if (outcome.Failure is null)
+        {
+            service.Run();
+            if (service.Spec.Endpoints.Count > 0 && !service.Transport.IsMapped)
+                service.Warn("it has no server that takes connections from the worker");
+        }
         worker.Started(service.Spec.Row, outcome.Failure);
     }
 

@@ -56,15 +56,20 @@ internal sealed class ServiceTransport(
         return new(queue);
     }
 
-    /// <summary>Called when a server of the application has bound all its endpoints.</summary>
-    internal void MapEndpoints()
+    /// <summary>Called when a server of the application has bound all its endpoints. Nothing when
+    /// they are none of ours.</summary>
+    internal void MapEndpoints(EndpointInspector inspector)
     {
         EndpointQueue[] open;
         lock (_lock) open = [.. _queues.Where(queue => queue.IsOpen)];
         if (open.Length == 0) return;
-        _byEndpoint = [.. Enumerable.Range(0, Math.Max(1, spec.Endpoints.Count))
-            .Select(index => open[index < open.Length ? index : 0])];
+        BoundEndpoint[] bound = [.. open.Select(queue => inspector.Describe(queue.EndPoint))];
+        _byEndpoint = [.. EndpointChooser.Choose(spec.Endpoints, bound)
+            .Select(index => open[index])];
     }
+
+    /// <summary>Whether connections have somewhere to go.</summary>
+    internal bool IsMapped => _byEndpoint.Length > 0;
 
     /// <summary>Takes <paramref name="handle"/> in any case.</summary>
     internal void Serve(int endpoint, SafeSocketHandle handle, Channel channel)
