@@ -51,6 +51,32 @@ absl::Status HttpClient::ReadMore() {
   return ErrnoStatus(errno, "recv", "client");
 }
 
+absl::StatusOr<std::string> HttpClient::ReadLine() {
+  size_t end;
+  while ((end = unread_.find("\r\n")) == std::string::npos) COHOST_RETURN_IF_ERROR(ReadMore());
+  std::string line = unread_.substr(0, end);
+  unread_.erase(0, end + 2);
+  return line;
+}
+
+absl::StatusOr<std::string> HttpClient::ReadChunks() {
+  std::string body;
+  for (;;) {
+    COHOST_ASSIGN_OR_RETURN(const std::string size, ReadLine());
+    const size_t length = std::strtoul(size.c_str(), nullptr, 16);
+    while (unread_.size() < length) COHOST_RETURN_IF_ERROR(ReadMore());
+    body.append(unread_, 0, length);
+    unread_.erase(0, length);
+    // The chunk's end, or the last chunk's trailers and end.
+    COHOST_ASSIGN_OR_RETURN(std::string rest, ReadLine());
+    if (length > 0) continue;
+    while (!rest.empty()) {
+      COHOST_ASSIGN_OR_RETURN(rest, ReadLine());
+    }
+    return body;
+  }
+}
+
 absl::StatusOr<HttpAnswer> HttpClient::Receive() {
   size_t head_end;
   while ((head_end = unread_.find("\r\n\r\n")) == std::string::npos) {
@@ -60,6 +86,10 @@ absl::StatusOr<HttpAnswer> HttpClient::Receive() {
   answer.head = unread_.substr(0, head_end + 2);
   unread_.erase(0, head_end + 4);
   answer.status = std::atoi(answer.head.c_str() + sizeof("HTTP/1.1"));
+  if (answer.head.find("Transfer-Encoding: chunked") != std::string::npos) {
+    COHOST_ASSIGN_OR_RETURN(answer.body, ReadChunks());
+    return answer;
+  }
   const size_t length_at = answer.head.find("Content-Length: ");
   const size_t length =
       length_at == std::string::npos

@@ -21,7 +21,7 @@ struct HttpAnswer {
 };
 
 // One client connection that blocks, every read with the tests' patience. Reads bodies with a
-// Content-Length.
+// Content-Length or in chunks.
 class HttpClient {
  public:
   static absl::StatusOr<HttpClient> Connect(uint16_t loopback_port);
@@ -36,6 +36,9 @@ class HttpClient {
 
  private:
   absl::Status ReadMore();
+  absl::StatusOr<std::string> ReadLine();
+  // The body in chunks (RFC 9112, 7.1), without its trailers.
+  absl::StatusOr<std::string> ReadChunks();
 
   UniqueFd socket_;
   std::string unread_;

@@ -145,8 +145,9 @@ struct ManagedTable {
   int64_t (*trim)();
 };
 
-// The shim's only entry point by name: Cohost.Worker.Boundary.Initialize. 0, or 1 after an event
-// that says why not.
+// The shim's only entry point by name: Cohost.Worker.Boundary.Initialize. Version and size of both
+// tables are set by the caller. 0, or 1 after an event that says why not, when there is one that
+// can be told.
 using InitializeFunction = int32_t (*)(const HostTable* host, ManagedTable* managed);
 
 }  // namespace cohost::worker::dotnet

@@ -126,9 +126,13 @@ absl::StatusOr<ManagedTable> StartShim(const std::string& hostfxr_path, const st
     return Failed(absl::StrCat("finding ", kShimType, " in ", shim), code, said);
   }
   ManagedTable managed{};
+  managed.version = kBoundaryVersion;
+  managed.size = sizeof(ManagedTable);
   if (reinterpret_cast<InitializeFunction>(function)(&host, &managed) != 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat(shim, " could not be initialized; the worker's log says why"));
+        absl::StrCat(shim,
+                     " could not be initialized: it is of another build, or the worker's log "
+                     "says why"));
   }
   if (managed.version != kBoundaryVersion || managed.size != sizeof(ManagedTable)) {
     return absl::FailedPreconditionError(
