@@ -5,6 +5,7 @@ using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
 using System.Net;
+using Microsoft.AspNetCore.Http;
 
 namespace Cohost.Worker;
 
@@ -60,13 +61,19 @@ internal static class EndpointChooser
         if (name.Equals("http", StringComparison.OrdinalIgnoreCase)) return !endpoint.IsTls;
         int? port = PortOf(endpoint.EndPoint);
         if (int.TryParse(name, CultureInfo.InvariantCulture, out int number)) return port == number;
-        if (!Uri.TryCreate(name.Contains("://") ? name : $"any://{name}", UriKind.Absolute,
-                out Uri? uri))
+        // Kestrel's own parser: `*` and `+` are no hosts of a Uri.
+        BindingAddress wanted;
+        try
+        {
+            wanted = BindingAddress.Parse(name.Contains("://") ? name : $"any://{name}");
+        }
+        catch (FormatException)
         {
             return false;
         }
-        if (uri.Scheme != "any" && uri.Scheme == Uri.UriSchemeHttps != endpoint.IsTls) return false;
-        return port == uri.Port && HasHost(endpoint.EndPoint, uri.Host);
+        if (wanted.Scheme != "any" && wanted.Scheme == Uri.UriSchemeHttps != endpoint.IsTls)
+            return false;
+        return port == wanted.Port && HasHost(endpoint.EndPoint, wanted.Host);
     }
 
     private static bool HasHost(EndPoint endPoint, string host)
@@ -75,7 +82,7 @@ internal static class EndpointChooser
         if (host is "localhost") return IPAddress.IsLoopback(address);
         if (host is "*" or "+")
             return address.Equals(IPAddress.Any) || address.Equals(IPAddress.IPv6Any);
-        return IPAddress.TryParse(host, out IPAddress? wanted) && wanted.Equals(address);
+        return IPAddress.TryParse(host.Trim('[', ']'), out IPAddress? wanted) && wanted.Equals(address);
     }
 
     private static string Describe(BoundEndpoint endpoint)
