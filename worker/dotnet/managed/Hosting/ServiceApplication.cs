@@ -25,7 +25,7 @@ internal sealed class ServiceApplication<TContext>(
 
     public TContext CreateContext(IFeatureCollection contextFeatures)
     {
-        service.Enter();
+        service.EnterRequest();
         if (SeesRequests) service.Requests.Begin(contextFeatures);
         return inner.CreateContext(contextFeatures);
     }
@@ -69,6 +69,7 @@ internal sealed class ServiceApplication<TContext>(
         finally
         {
             service.Requests.Admission.Leave(request);
+            service.Process.AfterRequest(service);
         }
         if (request.TimedOut)
         {

@@ -4,12 +4,16 @@ using System.Globalization;
 
 namespace Cohost.Worker;
 
-/// <summary>The cultures of threads: an application that changes them while it starts gets its own
-/// for each of its requests.</summary>
-internal sealed class DefaultCultures : IProcessPart
+/// <summary>The cultures of threads: an application that changes their default gets its own for
+/// each of its requests.</summary>
+internal sealed class DefaultCultures : IWatchedPart
 {
     private readonly CultureInfo? _culture = CultureInfo.DefaultThreadCurrentCulture;
     private readonly CultureInfo? _uiCulture = CultureInfo.DefaultThreadCurrentUICulture;
+
+    public bool HasChanged =>
+        !ReferenceEquals(CultureInfo.DefaultThreadCurrentCulture, _culture) ||
+        !ReferenceEquals(CultureInfo.DefaultThreadCurrentUICulture, _uiCulture);
 
     public void Open(Service service)
     {
@@ -17,12 +21,12 @@ internal sealed class DefaultCultures : IProcessPart
 
     public void Close(Service service)
     {
-        if (!Equals(CultureInfo.DefaultThreadCurrentCulture, _culture))
+        if (!ReferenceEquals(CultureInfo.DefaultThreadCurrentCulture, _culture))
         {
             service.Culture = CultureInfo.DefaultThreadCurrentCulture;
             CultureInfo.DefaultThreadCurrentCulture = _culture;
         }
-        if (!Equals(CultureInfo.DefaultThreadCurrentUICulture, _uiCulture))
+        if (!ReferenceEquals(CultureInfo.DefaultThreadCurrentUICulture, _uiCulture))
         {
             service.UICulture = CultureInfo.DefaultThreadCurrentUICulture;
             CultureInfo.DefaultThreadCurrentUICulture = _uiCulture;

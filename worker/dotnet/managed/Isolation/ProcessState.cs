@@ -3,20 +3,29 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using System.Threading;
 using Microsoft.Extensions.Logging;
 
 namespace Cohost.Worker;
 
 /// <summary>
 /// All parts of the process's state that applications take for their own. A window makes them one
-/// application's while that starts. On the starting thread only.
+/// application's while that starts; after a request, what its application changed in it is kept for
+/// that application alone. Windows are opened on the starting thread only, the rest is thread-safe.
 /// </summary>
 internal sealed class ProcessState(IWorker worker, IReadOnlyList<IProcessPart> parts)
 {
+    private readonly IWatchedPart[] _watched = [.. parts.OfType<IWatchedPart>()];
+    private readonly Lock _lock = new();
+
+    // While a window is open, a change is taken for the starting application's.
+    private volatile bool _isOpen;
+
     /// <summary>The window closes when the result is disposed.</summary>
     internal IDisposable OpenWindow(Service service)
     {
         var window = new Window(this, service);
+        _isOpen = true;
         try
         {
             foreach (IProcessPart part in parts) part.Open(service);
@@ -29,9 +38,36 @@ internal sealed class ProcessState(IWorker worker, IReadOnlyList<IProcessPart> p
         return window;
     }
 
-    private void Close(Service service)
+    /// <summary>Called after each request of the service.</summary>
+    internal void AfterRequest(Service service)
     {
-        foreach (IProcessPart part in parts.Reverse())
+        foreach (IWatchedPart part in _watched)
+        {
+            if (part.HasChanged) PutBack(service, [part]);
+        }
+    }
+
+    private void PutBack(Service service, IEnumerable<IProcessPart> which)
+    {
+        lock (_lock)
+        {
+            if (_isOpen) return;
+            Close(service, which);
+        }
+    }
+
+    private void CloseWindow(Service service)
+    {
+        lock (_lock)
+        {
+            Close(service, parts.Reverse());
+            _isOpen = false;
+        }
+    }
+
+    private void Close(Service service, IEnumerable<IProcessPart> which)
+    {
+        foreach (IProcessPart part in which)
         {
             try
             {
@@ -47,6 +83,6 @@ internal sealed class ProcessState(IWorker worker, IReadOnlyList<IProcessPart> p
 
     private sealed class Window(ProcessState process, Service service) : IDisposable
     {
-        public void Dispose() => process.Close(service);
+        public void Dispose() => process.CloseWindow(service);
     }
 }

@@ -7,30 +7,30 @@ namespace Cohost.Worker;
 
 /// <summary>The one thread pool of all applications: its minimum is the largest that one of them
 /// asked for, its maximum is the worker's.</summary>
-internal sealed class ThreadPoolLimits : IProcessPart
+internal sealed class ThreadPoolLimits : IWatchedPart
 {
-    private Limits _minimum;
-    private Limits _maximum;
+    private readonly Limits _maximum = Maximum();
+    private Limits _minimum = Minimum();
+
+    public bool HasChanged => Maximum() != _maximum || Minimum() != _minimum;
 
     public void Open(Service service)
     {
-        _minimum = Minimum();
-        _maximum = Maximum();
     }
 
     public void Close(Service service)
     {
-        Limits minimum = Minimum();
-        Limits maximum = Maximum();
-        if (maximum != _maximum)
+        if (Maximum() != _maximum)
         {
             ThreadPool.SetMaxThreads(_maximum.Workers, _maximum.Io);
             service.Warn("ThreadPool.SetMaxThreads: not done, because the pool is its neighbours', " +
                 "too; limits.concurrency limits the service");
         }
-        if (minimum == _minimum) return;
-        ThreadPool.SetMinThreads(
-            Math.Max(minimum.Workers, _minimum.Workers), Math.Max(minimum.Io, _minimum.Io));
+        Limits wish = Minimum();
+        if (wish == _minimum) return;
+        _minimum = new Limits(
+            Math.Max(wish.Workers, _minimum.Workers), Math.Max(wish.Io, _minimum.Io));
+        ThreadPool.SetMinThreads(_minimum.Workers, _minimum.Io);
     }
 
     private static Limits Minimum()

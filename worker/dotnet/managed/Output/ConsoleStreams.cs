@@ -7,9 +7,9 @@ using Microsoft.Extensions.Logging;
 namespace Cohost.Worker;
 
 /// <summary>Console.Out and Console.Error of each service. An application that sets other writers
-/// while it starts sets them for itself.</summary>
+/// sets them for itself.</summary>
 #pragma warning disable CA1001 // The routers live as long as the process.
-internal sealed class ConsoleStreams : IProcessPart
+internal sealed class ConsoleStreams : IWatchedPart
 #pragma warning restore CA1001
 {
     private readonly ConsoleRouter _out;
@@ -28,15 +28,19 @@ internal sealed class ConsoleStreams : IProcessPart
         _installedError = Console.Error;
     }
 
+    public bool HasChanged =>
+        !ReferenceEquals(Console.Out, _installedOut) ||
+        !ReferenceEquals(Console.Error, _installedError);
+
     public void Open(Service service)
     {
     }
 
     public void Close(Service service)
     {
+        if (!HasChanged) return;
         TextWriter output = Console.Out;
         TextWriter error = Console.Error;
-        if (ReferenceEquals(output, _installedOut) && ReferenceEquals(error, _installedError)) return;
         int row = service.Spec.Row;
         if (!ReferenceEquals(output, _installedOut)) _out.Replace(row, output);
         if (!ReferenceEquals(error, _installedError)) _error.Replace(row, error);

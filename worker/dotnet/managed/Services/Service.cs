@@ -36,9 +36,10 @@ internal sealed class Service
 
     private volatile ServiceState _state;
 
-    internal Service(ServiceSpec spec, IWorker worker)
+    internal Service(ServiceSpec spec, IWorker worker, ProcessState process)
     {
         Spec = spec;
+        Process = process;
         _worker = worker;
         Tag = new ServiceTag(spec.Row);
         Connections = new ConnectionRegistry(spec.Row, worker);
@@ -47,6 +48,8 @@ internal sealed class Service
     }
 
     internal ServiceSpec Spec { get; }
+
+    internal ProcessState Process { get; }
 
     /// <summary>What <see cref="CurrentService"/> holds on the service's threads.</summary>
     internal ServiceTag Tag { get; }
@@ -81,6 +84,12 @@ internal sealed class Service
     {
         CurrentService.Set(Tag);
         Main!.Context.EnterContextualReflection();
+    }
+
+    /// <summary>The same for a request, which has the cultures that the application set.</summary>
+    internal void EnterRequest()
+    {
+        Enter();
         if (Culture is { } culture) CultureInfo.CurrentCulture = culture;
         if (UICulture is { } uiCulture) CultureInfo.CurrentUICulture = uiCulture;
     }

@@ -18,6 +18,9 @@ internal sealed class ServiceTable(IWorker worker)
     private readonly ConcurrentDictionary<int, Service> _services = new();
     private readonly BlockingCollection<Service> _waiting = [];
 
+    // Set by Begin.
+    private ProcessState? _process;
+
     /// <summary>The service that the calling thread works for, if any.</summary>
     internal Service? Current => Find(CurrentService.Row);
 
@@ -26,6 +29,7 @@ internal sealed class ServiceTable(IWorker worker)
     /// <summary>Called once, before the first load.</summary>
     internal void Begin(ProcessState process)
     {
+        _process = process;
         var starts = new StartSequence(worker, process);
         new Thread(() => StartAll(starts)) { IsBackground = true, Name = "cohost-start" }.Start();
     }
@@ -34,7 +38,7 @@ internal sealed class ServiceTable(IWorker worker)
 
     internal void Load(ServiceSpec spec)
     {
-        var service = new Service(spec, worker);
+        var service = new Service(spec, worker, _process!);
         if (!_services.TryAdd(spec.Row, service))
             throw new InvalidOperationException($"row {spec.Row} has a service already");
         _waiting.Add(service);
