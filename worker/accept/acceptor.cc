@@ -66,8 +66,8 @@ class Acceptor::Loop {
   void Add(uint64_t token, Listener listener) {
     Remove([token](uint64_t other, const Listener&) { return other == token; });
     Listener& added = listeners_[token];
-    added.token = token;
     added = std::move(listener);
+    added.token = token;
     Update(added);
   }
   template <typename Predicate>

@@ -96,16 +96,17 @@ std::shared_ptr<AcceptGate> Gate(uint32_t limit = 1000) {
   return std::make_shared<AcceptGate>(limit);
 }
 
-TEST(Acceptor, HandsOverWithServiceAndPeer) {
+TEST(Acceptor, HandsOverWithServiceListenerAndPeer) {
   TestListener listener;
   TestWorker worker;
   const auto gate = Gate();
-  worker.acceptor.Add(1, listener.Duplicate(), 7, gate);
+  worker.acceptor.Add(/*token=*/11, listener.Duplicate(), 7, gate);
   const UniqueFd client = listener.Connect();
   ASSERT_TRUE(Wait([&] { return worker.accepted == 1; }));
   MutexLock lock(worker.mutex);
   const AcceptedConnection& connection = worker.connections[0];
   EXPECT_EQ(connection.service_id, 7u);
+  EXPECT_EQ(connection.listener, 11u);
   EXPECT_EQ(connection.peer.substr(0, 10), "127.0.0.1:");
   EXPECT_NE(fcntl(connection.fd.get(), F_GETFL) & O_NONBLOCK, 0);
   EXPECT_NE(fcntl(connection.fd.get(), F_GETFD) & FD_CLOEXEC, 0);
