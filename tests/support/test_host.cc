@@ -101,8 +101,9 @@ absl::Status TestHost::Launch(const Options& options) {
   for (const std::string& argument :
        {ProgramPath("supervisor/keeper/cohostd"), std::string("--config"), deployment_file(),
         std::string("--supervisor"), ProgramPath("supervisor/cohost-supervisor"),
-        std::string("--worker"), ProgramPath("worker/cohost-worker"), std::string("--ready-fd"),
-        std::string("9")}) {
+        std::string("--worker"),
+        options.worker.empty() ? ProgramPath("worker/cohost-worker") : options.worker,
+        std::string("--ready-fd"), std::string("9")}) {
     process.command.push_back(argument);
   }
   process.command.insert(process.command.end(), options.arguments.begin(), options.arguments.end());

@@ -34,6 +34,8 @@ class TestHost {
     std::vector<std::pair<int, int>> descriptors{};
     // As of SetSigningKeys, for the start.
     std::map<std::string, std::string> signing_keys{};
+    // Instead of the built one.
+    std::string worker{};
   };
 
   // Waits until the host has said that it is ready. The error of a host that ended instead has what

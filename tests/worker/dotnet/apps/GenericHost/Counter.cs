@@ -3,7 +3,7 @@ namespace GenericHost;
 
 internal sealed class Counter
 {
-    private int count;
+    private int _count;
 
-    public int Next() => Interlocked.Increment(ref count);
+    public int Next() => Interlocked.Increment(ref _count);
 }

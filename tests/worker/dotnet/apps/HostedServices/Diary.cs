@@ -7,21 +7,21 @@ internal sealed class Diary
 {
     private const int Expected = 6;
 
-    private readonly ConcurrentQueue<string> entries = [];
-    private readonly TaskCompletionSource complete = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private int count;
+    private readonly ConcurrentQueue<string> _entries = [];
+    private readonly TaskCompletionSource _complete = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private int _count;
 
     // Sorted: services run beside each other.
-    public IEnumerable<string> Entries => entries.Order(StringComparer.Ordinal);
+    public IEnumerable<string> Entries => _entries.Order(StringComparer.Ordinal);
 
-    public Task Complete => complete.Task;
+    public Task Complete => _complete.Task;
 
     public void Add(string entry)
     {
-        entries.Enqueue(entry);
-        if (Interlocked.Increment(ref count) == Expected)
+        _entries.Enqueue(entry);
+        if (Interlocked.Increment(ref _count) == Expected)
         {
-            complete.SetResult();
+            _complete.SetResult();
         }
     }
 }

@@ -10,6 +10,7 @@ internal static partial class Canonical
     public static string Of(string answer)
     {
         answer = Date().Replace(answer, "$1: <time>");
+        answer = CookieEnd().Replace(answer, "expires=<time>");
         answer = TimeTag().Replace(answer, "$1<etag>");
         answer = Trace().Replace(answer, "<trace>");
         answer = AntiforgeryCookie().Replace(answer, ".AspNetCore.Antiforgery.<application>");
@@ -19,6 +20,10 @@ internal static partial class Canonical
 
     [GeneratedRegex("^(Date|Last-Modified|Expires): [^\r\n]+", RegexOptions.Multiline | RegexOptions.IgnoreCase)]
     private static partial Regex Date();
+
+    // Except the one that removes a cookie.
+    [GeneratedRegex("expires=(?!Thu, 01 Jan 1970)[^;\r\n]+ GMT")]
+    private static partial Regex CookieEnd();
 
     // The static file middleware makes its tag of a file's time and length; other tags are hashes of the content.
     [GeneratedRegex("^(ETag: )\"[0-9a-f]{10,16}\"", RegexOptions.Multiline | RegexOptions.IgnoreCase)]
@@ -30,8 +35,8 @@ internal static partial class Canonical
     [GeneratedRegex(@"\.AspNetCore\.Antiforgery\.[\w-]+")]
     private static partial Regex AntiforgeryCookie();
 
-    // Every value of Data Protection begins with the same magic number.
-    [GeneratedRegex("CfDJ8[A-Za-z0-9_/+%-]+=*")]
+    // Every value of Data Protection begins with the same magic number; in JSON its plus signs are escaped.
+    [GeneratedRegex(@"CfDJ8(?:[A-Za-z0-9_/+%-]|\\u002B)+=*")]
     private static partial Regex Protected();
 
     [GeneratedRegex("\"(connectionId|connectionToken|prerenderId)\":\"[^\"]*\"")]

@@ -11,16 +11,16 @@ internal sealed class Http1Client(IReadOnlyList<IPEndPoint> endpoints) : IDispos
 {
     public const string Host = "application.test";
 
-    private static readonly Encoding Bytes = Encoding.Latin1;
+    private static readonly Encoding s_bytes = Encoding.Latin1;
 
-    private readonly Http1Connection?[] connections = new Http1Connection?[endpoints.Count];
+    private readonly Http1Connection?[] _connections = new Http1Connection?[endpoints.Count];
 
     public async Task<string> AskAsync(Step step, CancellationToken cancellation)
     {
-        var connection = connections[step.Endpoint] ??=
+        var connection = _connections[step.Endpoint] ??=
             await Http1Connection.OpenAsync(endpoints[step.Endpoint], cancellation);
         var chunked = step.Headers.Any(header => header.Name == "Transfer-Encoding");
-        var body = Bytes.GetBytes(step.Body ?? "");
+        var body = s_bytes.GetBytes(step.Body ?? "");
         await connection.SendAsync(Head(step, body.Length, chunked), cancellation);
 
         var answer = new StringBuilder();
@@ -39,7 +39,7 @@ internal sealed class Http1Client(IReadOnlyList<IPEndPoint> endpoints) : IDispos
         if (!stays)
         {
             connection.Dispose();
-            connections[step.Endpoint] = null;
+            _connections[step.Endpoint] = null;
         }
 
         return answer.ToString();
@@ -47,7 +47,7 @@ internal sealed class Http1Client(IReadOnlyList<IPEndPoint> endpoints) : IDispos
 
     public void Dispose()
     {
-        foreach (var connection in connections)
+        foreach (var connection in _connections)
         {
             connection?.Dispose();
         }
@@ -71,7 +71,7 @@ internal sealed class Http1Client(IReadOnlyList<IPEndPoint> endpoints) : IDispos
             head.Append($"Content-Length: {length}\r\n");
         }
 
-        return Bytes.GetBytes(head.Append("\r\n").ToString());
+        return s_bytes.GetBytes(head.Append("\r\n").ToString());
     }
 
     // In two chunks, and with the trailer that the step announces.
@@ -81,9 +81,9 @@ internal sealed class Http1Client(IReadOnlyList<IPEndPoint> endpoints) : IDispos
         var trailers = step.Headers.Where(header => header.Name == "Trailer").Select(header => $"{header.Value}: 4\r\n");
         return
         [
-            .. Bytes.GetBytes($"{half:x}\r\n"), .. body[..half],
-            .. Bytes.GetBytes($"\r\n{body.Length - half:x}\r\n"), .. body[half..],
-            .. Bytes.GetBytes("\r\n0\r\n" + string.Concat(trailers) + "\r\n"),
+            .. s_bytes.GetBytes($"{half:x}\r\n"), .. body[..half],
+            .. s_bytes.GetBytes($"\r\n{body.Length - half:x}\r\n"), .. body[half..],
+            .. s_bytes.GetBytes("\r\n0\r\n" + string.Concat(trailers) + "\r\n"),
         ];
     }
 }

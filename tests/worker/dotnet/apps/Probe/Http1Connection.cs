@@ -2,17 +2,24 @@
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
+using System.Security.Cryptography;
 using System.Text;
 
 namespace Probe;
 
-// Reads answers off one connection. Bodies are printed as UTF-8, those that are compressed as their length.
+// Reads answers off one connection. Bodies are printed as UTF-8, compressed and long ones as
+// their hashes.
 internal sealed class Http1Connection : IDisposable
 {
-    private readonly Socket socket = new(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
-    private readonly byte[] buffer = new byte[16 * 1024];
-    private int begin;
-    private int end;
+    private const int MostPrinted = 10_000;
+
+    // How much of a cut answer arrives before the reset is chance.
+    private const string Cut = "<cut>\n";
+
+    private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+    private readonly byte[] _buffer = new byte[16 * 1024];
+    private int _begin;
+    private int _end;
 
     private Http1Connection()
     {
@@ -21,7 +28,7 @@ internal sealed class Http1Connection : IDisposable
     public static async Task<Http1Connection> OpenAsync(IPEndPoint endpoint, CancellationToken cancellation)
     {
         var connection = new Http1Connection();
-        await connection.socket.ConnectAsync(endpoint, cancellation);
+        await connection._socket.ConnectAsync(endpoint, cancellation);
         return connection;
     }
 
@@ -29,7 +36,7 @@ internal sealed class Http1Connection : IDisposable
     {
         for (var sent = 0; sent < bytes.Length;)
         {
-            sent += await socket.SendAsync(bytes.AsMemory(sent), cancellation);
+            sent += await _socket.SendAsync(bytes.AsMemory(sent), cancellation);
         }
     }
 
@@ -45,7 +52,7 @@ internal sealed class Http1Connection : IDisposable
             }
         }
 
-        return head.Append("<closed>\n").ToString();
+        return head.ToString();
     }
 
     // The answer, and whether the connection can be used again.
@@ -54,7 +61,7 @@ internal sealed class Http1Connection : IDisposable
         var head = await ReadHeadAsync(cancellation);
         if (!head.EndsWith("\n\n", StringComparison.Ordinal))
         {
-            return (head, false);
+            return (Cut, false);
         }
 
         var stays = !Has(head, "Connection: close");
@@ -64,25 +71,24 @@ internal sealed class Http1Connection : IDisposable
             return (head, stays);
         }
 
-        var compressed = Has(head, "Content-Encoding: ");
+        var compressed = Value(head, "Content-Encoding: ") is "br" or "gzip";
         if (Has(head, "Transfer-Encoding: chunked"))
         {
             var (body, trailers) = await ReadChunksAsync(cancellation);
-            return (head + Printed(body, compressed) + trailers, stays && trailers != Cut);
+            return trailers is null ? (Cut, false) : (head + Printed(body, compressed) + trailers, stays);
         }
 
-        if (Value(head, "Content-Length: ") is { } length)
+        if (Value(head, "Content-Length: ") is { } text)
         {
-            var body = await ReadBytesAsync(int.Parse(length, CultureInfo.InvariantCulture), cancellation);
-            return (head + Printed(body, compressed), stays);
+            var length = int.Parse(text, CultureInfo.InvariantCulture);
+            var body = await ReadBytesAsync(length, cancellation);
+            return body.Length < length ? (Cut, false) : (head + Printed(body, compressed), stays);
         }
 
         return (head + Printed(await ReadBytesAsync(int.MaxValue, cancellation), compressed) + "\n<closed>", false);
     }
 
-    public void Dispose() => socket.Dispose();
-
-    private const string Cut = "\n<cut>";
+    public void Dispose() => _socket.Dispose();
 
     private static bool Has(string head, string text) => head.Contains("\n" + text, StringComparison.OrdinalIgnoreCase);
 
@@ -92,10 +98,12 @@ internal sealed class Http1Connection : IDisposable
         return at < 0 ? null : head[(at + 1 + name.Length)..head.IndexOf('\n', at + 1)];
     }
 
-    private static string Printed(byte[] body, bool compressed) =>
-        compressed ? $"<{body.Length} bytes>" : Encoding.UTF8.GetString(body);
+    private static string Printed(byte[] body, bool compressed) => compressed || body.Length > MostPrinted
+        ? $"<{body.Length} bytes: {Convert.ToHexString(SHA256.HashData(body))}>"
+        : Encoding.UTF8.GetString(body);
 
-    private async Task<(byte[] Body, string Trailers)> ReadChunksAsync(CancellationToken cancellation)
+    // Without trailers when the connection ends before the last chunk.
+    private async Task<(byte[] Body, string? Trailers)> ReadChunksAsync(CancellationToken cancellation)
     {
         var body = new List<byte>();
         while (await ReadLineAsync(cancellation) is { } size)
@@ -111,18 +119,18 @@ internal sealed class Http1Connection : IDisposable
             await ReadLineAsync(cancellation);
         }
 
-        return ([.. body], Cut);
+        return ([.. body], null);
     }
 
     // Fewer when the connection ends before.
     private async Task<byte[]> ReadBytesAsync(int count, CancellationToken cancellation)
     {
         var bytes = new MemoryStream();
-        while (bytes.Length < count && (begin < end || await FillAsync(cancellation)))
+        while (bytes.Length < count && (_begin < _end || await FillAsync(cancellation)))
         {
-            var part = (int)Math.Min(end - begin, count - bytes.Length);
-            bytes.Write(buffer, begin, part);
-            begin += part;
+            var part = (int)Math.Min(_end - _begin, count - bytes.Length);
+            bytes.Write(_buffer, _begin, part);
+            _begin += part;
         }
 
         return bytes.ToArray();
@@ -132,9 +140,9 @@ internal sealed class Http1Connection : IDisposable
     private async Task<string?> ReadLineAsync(CancellationToken cancellation)
     {
         var line = new StringBuilder();
-        while (begin < end || await FillAsync(cancellation))
+        while (_begin < _end || await FillAsync(cancellation))
         {
-            var character = (char)buffer[begin++];
+            var character = (char)_buffer[_begin++];
             if (character == '\n')
             {
                 return line.ToString();
@@ -153,14 +161,14 @@ internal sealed class Http1Connection : IDisposable
     {
         try
         {
-            (begin, end) = (0, await socket.ReceiveAsync(buffer, cancellation));
+            (_begin, _end) = (0, await _socket.ReceiveAsync(_buffer, cancellation));
         }
         catch (SocketException exception) when (exception.SocketErrorCode is SocketError.ConnectionReset)
         {
             // An aborted answer ends so.
-            (begin, end) = (0, 0);
+            (_begin, _end) = (0, 0);
         }
 
-        return end > 0;
+        return _end > 0;
     }
 }

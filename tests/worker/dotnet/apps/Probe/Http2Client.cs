@@ -8,7 +8,7 @@ namespace Probe;
 // HTTP/2 cleartext with prior knowledge, and gRPC calls made of it.
 internal sealed class Http2Client(IReadOnlyList<IPEndPoint> endpoints) : IDisposable
 {
-    private readonly HttpClient client = new(new SocketsHttpHandler
+    private readonly HttpClient _client = new(new SocketsHttpHandler
     {
         AllowAutoRedirect = false,
         UseCookies = false,
@@ -39,7 +39,7 @@ internal sealed class Http2Client(IReadOnlyList<IPEndPoint> endpoints) : IDispos
             request.Headers.TryAddWithoutValidation(name, value);
         }
 
-        using var response = await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, cancellation);
+        using var response = await _client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, cancellation);
         var answer = new StringBuilder($"HTTP/{response.Version} {(int)response.StatusCode}\n");
         Append(answer, response.Headers.Concat(response.Content.Headers));
         answer.Append('\n');
@@ -49,7 +49,7 @@ internal sealed class Http2Client(IReadOnlyList<IPEndPoint> endpoints) : IDispos
         return answer.ToString();
     }
 
-    public void Dispose() => client.Dispose();
+    public void Dispose() => _client.Dispose();
 
     // Not compressed; the length in network order.
     private static byte[] Frame(byte[] message) =>

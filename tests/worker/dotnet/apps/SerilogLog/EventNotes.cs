@@ -7,9 +7,9 @@ namespace SerilogLog;
 
 internal sealed class EventNotes : ILogEventSink
 {
-    private readonly ConcurrentQueue<string> rendered = [];
+    private readonly ConcurrentQueue<string> _rendered = [];
 
-    public IEnumerable<string> Rendered => rendered;
+    public IEnumerable<string> Rendered => _rendered;
 
-    public void Emit(LogEvent logEvent) => rendered.Enqueue($"{logEvent.Level} {logEvent.RenderMessage()}");
+    public void Emit(LogEvent logEvent) => _rendered.Enqueue($"{logEvent.Level} {logEvent.RenderMessage()}");
 }

@@ -4,17 +4,17 @@ namespace Telemetry;
 // A list that can be waited for. Thread-safe.
 internal sealed class Notes
 {
-    private readonly List<string> entries = [];
-    private readonly List<(int Count, TaskCompletionSource Reached)> waiting = [];
+    private readonly List<string> _entries = [];
+    private readonly List<(int Count, TaskCompletionSource Reached)> _waiting = [];
 
     public void Add(string entry)
     {
-        lock (entries)
+        lock (_entries)
         {
-            entries.Add(entry);
-            foreach (var (count, reached) in waiting)
+            _entries.Add(entry);
+            foreach (var (count, reached) in _waiting)
             {
-                if (entries.Count >= count)
+                if (_entries.Count >= count)
                 {
                     reached.TrySetResult();
                 }
@@ -25,22 +25,22 @@ internal sealed class Notes
     public async Task<IReadOnlyList<string>> FirstAsync(int count)
     {
         Task reached;
-        lock (entries)
+        lock (_entries)
         {
             var source = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            if (entries.Count >= count)
+            if (_entries.Count >= count)
             {
                 source.SetResult();
             }
 
-            waiting.Add((count, source));
+            _waiting.Add((count, source));
             reached = source.Task;
         }
 
         await reached;
-        lock (entries)
+        lock (_entries)
         {
-            return [.. entries.Take(count)];
+            return [.. _entries.Take(count)];
         }
     }
 }

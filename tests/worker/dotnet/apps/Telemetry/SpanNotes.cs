@@ -6,9 +6,9 @@ namespace Telemetry;
 
 internal sealed class SpanNotes : BaseProcessor<Activity>
 {
-    private readonly Notes notes = new();
+    private readonly Notes _notes = new();
 
-    public override void OnEnd(Activity data) => notes.Add($"{data.DisplayName} {data.GetTagItem("url.path")}");
+    public override void OnEnd(Activity data) => _notes.Add($"{data.DisplayName} {data.GetTagItem("url.path")}");
 
-    public Task<IReadOnlyList<string>> FirstAsync(int count) => notes.FirstAsync(count);
+    public Task<IReadOnlyList<string>> FirstAsync(int count) => _notes.FirstAsync(count);
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/support/test_host.h"
+
+namespace cohost::testing {
+
+// Folder of the program `dotnet`; empty when the build found no SDK.
+std::string DotnetRoot();
+
+// A fixture whose tests are skipped on a machine without .NET.
+class DotnetTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+};
+
+// An application of //tests/worker/dotnet/apps and what it is started with, whoever starts it.
+struct Application {
+  std::string name;
+  std::map<std::string, std::string> environment{};
+  std::vector<std::string> arguments{};
+  std::vector<std::string> persist{};
+  // Names in Kestrel:Endpoints, for one with several; otherwise it has one.
+  std::vector<std::string> endpoints{};
+};
+void PrintTo(const Application& application, std::ostream* out);
+
+// Where it was built: its main assembly is NAME.dll in this folder.
+std::string ApplicationFolder(const std::string& name);
+
+// "127.0.0.1:4711" of each endpoint, by the name of the service.
+using Addresses = std::map<std::string, std::vector<std::string>>;
+
+// The line of a service in `services:`; `more`: further keys ("limits: {concurrency: 4}").
+std::string ServiceLine(const Application& application, const std::string& service,
+                        const std::string& more = "");
+
+// As TestHost::StartOrDie, with the worker and its managed part where workers of another user can
+// read them.
+std::unique_ptr<TestHost> StartDotnetHost(const std::string& deployment);
+
+}  // namespace cohost::testing
