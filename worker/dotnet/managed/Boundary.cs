@@ -115,7 +115,7 @@ internal static unsafe class Boundary
     private static void Gauges(int row, ServiceGauges* gauges)
     {
         *gauges = default;
-        Guard(row, () => *gauges = s_services!.Find(row)?.Requests.Admission.Gauges() ?? default);
+        Guard(row, () => *gauges = s_services!.Find(row)?.Gauges() ?? default);
     }
 
     [UnmanagedCallersOnly(CallConvs = [typeof(CallConvCdecl)])]

@@ -19,7 +19,11 @@ internal static class Shim
                 $"which {FrameworkInternals.SeenIn} has: what needs it is off");
         }
         var services = new ServiceTable(worker);
-        services.Begin(new ProcessState(worker, Parts(worker, services)));
+        var pool = new ThreadPoolLimits();
+        var watch = new PoolWatch(
+            pool, services.InFlight, text => Log(worker, LogLevel.Warning, text));
+        watch.Begin();
+        services.Begin(new ProcessState(worker, Parts(worker, services, pool)), watch);
         DiagnosticListener.AllListeners.Subscribe(new HostingObserver(services));
         WebHostStartup.Services = services;
         new UnhandledExceptions(worker).Install();
@@ -27,7 +31,8 @@ internal static class Shim
         return services;
     }
 
-    private static IReadOnlyList<IProcessPart> Parts(IWorker worker, ServiceTable services)
+    private static IReadOnlyList<IProcessPart> Parts(
+        IWorker worker, ServiceTable services, ThreadPoolLimits pool)
     {
         var environment = new EnvironmentVariables();
         if (FileWatchers.WhyPolling() is { } reason)
@@ -42,7 +47,7 @@ internal static class Shim
             new EntryAssembly(() => services.Current),
             new ApplicationContextData(),
             new DefaultCultures(),
-            new ThreadPoolLimits(),
+            pool,
             new ConsoleStreams(worker),
             new TelemetryListeners(() => services.All),
         ];

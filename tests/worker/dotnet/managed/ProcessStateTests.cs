@@ -53,5 +53,5 @@ public sealed class ProcessStateTests
 
     private Service Make(int row) => new(
         new ServiceSpec { Row = row, Name = $"service{row}", Application = "/srv/App.dll" },
-        _worker, _process);
+        _worker, _process, () => { });
 }

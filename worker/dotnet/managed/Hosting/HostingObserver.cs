@@ -25,6 +25,7 @@ internal sealed class HostingObserver(ServiceTable services)
     public void OnNext(KeyValuePair<string, object?> value)
     {
         if (services.Current is not { } service) return;
+        service.Progress();
         switch (value.Key, value.Value)
         {
             case ("HostBuilding", IHostBuilder builder):
@@ -47,8 +48,11 @@ internal sealed class HostingObserver(ServiceTable services)
     private static void OnBuilding(Service service, IHostBuilder builder)
     {
         // Both run after everything of the application's own.
-        builder.ConfigureAppConfiguration((_, configuration) =>
-            configuration.AddInMemoryCollection(service.Spec.Settings));
+        if (service.Spec.Settings.Count > 0)
+        {
+            builder.ConfigureAppConfiguration((_, configuration) =>
+                configuration.AddInMemoryCollection(service.Spec.Settings));
+        }
         builder.ConfigureServices((_, collection) => HostWiring.Apply(service, collection));
     }
 

@@ -73,6 +73,14 @@ internal sealed class Admission(
         }
     }
 
+    internal int InFlight
+    {
+        get
+        {
+            lock (_lock) return Active;
+        }
+    }
+
     internal Boundary.ServiceGauges Gauges()
     {
         lock (_lock)

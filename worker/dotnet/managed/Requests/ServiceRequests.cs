@@ -18,10 +18,13 @@ internal sealed class ServiceRequests
     private readonly ConnectionRegistry _connections;
     private readonly IWorker _worker;
     private readonly TimeProvider _clock;
+    private readonly Action _begins;
 
     internal ServiceRequests(
-        ServiceSpec spec, ConnectionRegistry connections, IWorker worker, TimeProvider clock)
+        ServiceSpec spec, ConnectionRegistry connections, IWorker worker, TimeProvider clock,
+        Action begins)
     {
+        _begins = begins;
         _spec = spec;
         _connections = connections;
         _worker = worker;
@@ -40,6 +43,7 @@ internal sealed class ServiceRequests
     internal void Begin(IFeatureCollection features)
     {
         Counters.RequestStarted();
+        _begins();
         var request = new ServiceRequest(
             features.GetRequiredFeature<IHttpRequestLifetimeFeature>(), _clock.GetTimestamp())
         {

@@ -36,7 +36,12 @@ internal sealed class Service
 
     private volatile ServiceState _state;
 
-    internal Service(ServiceSpec spec, IWorker worker, ProcessState process)
+    /// <param name="spec">What it is loaded with.</param>
+    /// <param name="worker">Told what becomes of it.</param>
+    /// <param name="process">Shared with its neighbours.</param>
+    /// <param name="requestBegins">Called for each of its requests.</param>
+    internal Service(
+        ServiceSpec spec, IWorker worker, ProcessState process, Action requestBegins)
     {
         Spec = spec;
         Process = process;
@@ -44,7 +49,8 @@ internal sealed class Service
         Tag = new ServiceTag(spec.Row);
         Connections = new ConnectionRegistry(spec.Row, worker);
         Transport = new ServiceTransport(spec, Connections, worker);
-        Requests = new ServiceRequests(spec, Connections, worker, TimeProvider.System);
+        Requests = new ServiceRequests(
+            spec, Connections, worker, TimeProvider.System, requestBegins);
     }
 
     internal ServiceSpec Spec { get; }
@@ -131,8 +137,11 @@ internal sealed class Service
     internal void ServerStarted()
     {
         Listens = true;
-        _worker.Progress(Spec.Row);
+        Progress();
     }
+
+    /// <summary>A further step of the start is done.</summary>
+    internal void Progress() => _worker.Progress(Spec.Row);
 
     /// <summary>Called by the start when it has ended well.</summary>
     internal void Run()
@@ -158,6 +167,13 @@ internal sealed class Service
         if (exception is not null)
             _worker.Notify(Spec.Row, Notice.UnhandledException, exception.ToString());
         if (running && !asked) TellEnd(exception?.Message ?? $"Main returned {code}");
+    }
+
+    internal Boundary.ServiceGauges Gauges()
+    {
+        Boundary.ServiceGauges gauges = Requests.Admission.Gauges();
+        gauges.AllocatedBytes = (ulong)Tag.AllocatedBytes;
+        return gauges;
     }
 
     internal void Drain(TimeSpan grace, TimeSpan limit) => Connections.Drain(grace, limit);

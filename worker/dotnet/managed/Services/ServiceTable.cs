@@ -20,6 +20,7 @@ internal sealed class ServiceTable(IWorker worker)
 
     // Set by Begin.
     private ProcessState? _process;
+    private PoolWatch? _watch;
 
     /// <summary>The service that the calling thread works for, if any.</summary>
     internal Service? Current => Find(CurrentService.Row);
@@ -27,18 +28,27 @@ internal sealed class ServiceTable(IWorker worker)
     internal IEnumerable<Service> All => _services.Values;
 
     /// <summary>Called once, before the first load.</summary>
-    internal void Begin(ProcessState process)
+    internal void Begin(ProcessState process, PoolWatch watch)
     {
         _process = process;
+        _watch = watch;
         var starts = new StartSequence(worker, process);
         new Thread(() => StartAll(starts)) { IsBackground = true, Name = "cohost-start" }.Start();
+    }
+
+    /// <summary>Requests in applications' code.</summary>
+    internal int InFlight()
+    {
+        int sum = 0;
+        foreach ((_, Service service) in _services) sum += service.Requests.Admission.InFlight;
+        return sum;
     }
 
     internal Service? Find(int row) => _services.TryGetValue(row, out Service? service) ? service : null;
 
     internal void Load(ServiceSpec spec)
     {
-        var service = new Service(spec, worker, _process!);
+        var service = new Service(spec, worker, _process!, _watch!.Wake);
         if (!_services.TryAdd(spec.Row, service))
             throw new InvalidOperationException($"row {spec.Row} has a service already");
         _waiting.Add(service);
