@@ -2,6 +2,7 @@
 #include "base/system/resident_pages.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -37,6 +38,23 @@ TEST(ResidentPages, AreFewerAfterwardsAndTheProgramGoesOn) {
   ReleaseStartupPages();
   EXPECT_EQ(*pointer_to_data, 8);
   EXPECT_EQ(std::make_unique<std::string>("still allocates")->size(), 15u);
+}
+
+struct alignas(4096) Constants {
+  char first;
+  char rest[8191];
+};
+const Constants constants = {'c', {}};
+const Constants* volatile pointer_to_constants = &constants;
+
+// CoreCLR does that with a constant of its own, once at its start.
+TEST(ResidentPages, AConstantThatWasWrittenOnceKeepsItsValue) {
+  auto* const page = const_cast<char*>(&pointer_to_constants->first);
+  ASSERT_EQ(::mprotect(page, 4096, PROT_READ | PROT_WRITE), 0);
+  *const_cast<volatile char*>(page) = 'w';
+  ASSERT_EQ(::mprotect(page, 4096, PROT_READ), 0);
+  ReleaseStartupPages();
+  EXPECT_EQ(*const_cast<volatile char*>(page), 'w');
 }
 
 }  // namespace
