@@ -57,6 +57,14 @@ public sealed class ApplicationEnvironmentTests
         Assert.Equal("Own;Cohost.Worker", variables["ASPNETCORE_HOSTINGSTARTUPASSEMBLIES"]);
     }
 
+    [Fact]
+    public void SettingsFilesAreNotWatchedUnlessTheDeploymentSaysSo()
+    {
+        const string Reload = "DOTNET_hostBuilder__reloadConfigOnChange";
+        Assert.Equal("false", Build(s_spec)[Reload]);
+        Assert.Equal("true", Build(s_spec with { Environment = [new(Reload, "true")] })[Reload]);
+    }
+
     private static Dictionary<string, string> Build(
         ServiceSpec spec, Dictionary<string, string>? worker = null) =>
         ApplicationEnvironment.Build(worker ?? [], spec);

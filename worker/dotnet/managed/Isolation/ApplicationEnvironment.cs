@@ -10,6 +10,10 @@ internal static class ApplicationEnvironment
 {
     private const string HostingStartups = "ASPNETCORE_HOSTINGSTARTUPASSEMBLIES";
 
+    // Of the default builders: whether they watch the application's settings files, which do not
+    // change in its tree. A watcher is a thread's timer or an inotify instance for each of them.
+    private const string ReloadSettings = "DOTNET_hostBuilder__reloadConfigOnChange";
+
     /// <summary>
     /// The worker's variables, the deployment's, its settings in the form in which .NET's
     /// configuration reads them from variables (so that code before Build() sees them, too), and
@@ -18,7 +22,7 @@ internal static class ApplicationEnvironment
     internal static Dictionary<string, string> Build(
         IReadOnlyDictionary<string, string> worker, ServiceSpec spec)
     {
-        var variables = new Dictionary<string, string>(worker);
+        var variables = new Dictionary<string, string>(worker) { [ReloadSettings] = "false" };
         foreach ((string name, string? value) in spec.Environment) variables[name] = value ?? "";
         foreach ((string key, string? value) in spec.Settings)
             variables[key.Replace(":", "__")] = value ?? "";
