@@ -33,7 +33,7 @@ internal sealed class ServiceApplication<TContext>(
     public Task ProcessRequestAsync(TContext context)
     {
         IFeatureCollection? features = _httpContext?.Invoke(context)?.Features;
-        ServiceRequest? request = features?.Get<ServiceRequest>();
+        ServiceRequest? request = features is null ? null : ServiceRequest.Of(features);
         return request is null
             ? inner.ProcessRequestAsync(context)
             : ProcessAsync(context, features!, request);
@@ -42,7 +42,7 @@ internal sealed class ServiceApplication<TContext>(
     public void DisposeContext(TContext context, Exception? exception)
     {
         IFeatureCollection? features = _httpContext?.Invoke(context)?.Features;
-        if (features?.Get<ServiceRequest>() is { } request)
+        if (features is not null && ServiceRequest.Of(features) is { } request)
             service.Requests.End(features, request);
         inner.DisposeContext(context, exception);
     }

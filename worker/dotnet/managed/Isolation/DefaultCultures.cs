@@ -21,15 +21,13 @@ internal sealed class DefaultCultures : IWatchedPart
 
     public void Close(Service service)
     {
-        if (!ReferenceEquals(CultureInfo.DefaultThreadCurrentCulture, _culture))
-        {
-            service.Culture = CultureInfo.DefaultThreadCurrentCulture;
-            CultureInfo.DefaultThreadCurrentCulture = _culture;
-        }
-        if (!ReferenceEquals(CultureInfo.DefaultThreadCurrentUICulture, _uiCulture))
-        {
-            service.UICulture = CultureInfo.DefaultThreadCurrentUICulture;
-            CultureInfo.DefaultThreadCurrentUICulture = _uiCulture;
-        }
+        if (!HasChanged) return;
+        CultureInfo? culture = CultureInfo.DefaultThreadCurrentCulture;
+        CultureInfo? uiCulture = CultureInfo.DefaultThreadCurrentUICulture;
+        service.SetCultures(
+            ReferenceEquals(culture, _culture) ? null : culture,
+            ReferenceEquals(uiCulture, _uiCulture) ? null : uiCulture);
+        CultureInfo.DefaultThreadCurrentCulture = _culture;
+        CultureInfo.DefaultThreadCurrentUICulture = _uiCulture;
     }
 }

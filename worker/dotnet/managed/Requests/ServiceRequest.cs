@@ -15,16 +15,20 @@ namespace Cohost.Worker;
 internal sealed class ServiceRequest(IHttpRequestLifetimeFeature lifetime, long start)
     : IHttpRequestLifetimeFeature
 {
-    private readonly Lock _lock = new();
     private TaskCompletionSource<AdmissionResult>? _turn;
 
-    // Guarded by _lock.
+    // Guarded by this object itself, which has no room for a lock of its own.
     private CancellationTokenSource? _cancellation;
     private CancellationToken? _replaced;
     private bool _cancelled;
 
     /// <summary>When its head was read; a timestamp of the service's clock.</summary>
     internal long Start { get; } = start;
+
+    /// <summary>The request that <see cref="ServiceRequests"/> put there.</summary>
+    internal static ServiceRequest? Of(IFeatureCollection features) =>
+        features.Get<IHttpRequestLifetimeFeature>() as ServiceRequest ??
+        features.Get<ServiceRequest>();
 
     /// <summary>Null: the server is not ours to count connections of.</summary>
     internal ClientConnection? Connection { get; init; }
@@ -52,7 +56,7 @@ internal sealed class ServiceRequest(IHttpRequestLifetimeFeature lifetime, long 
     {
         get
         {
-            lock (_lock)
+            lock (this)
             {
                 if (_replaced is { } replaced) return replaced;
                 _cancellation ??= CancellationTokenSource.CreateLinkedTokenSource(ClientLeft);
@@ -62,7 +66,7 @@ internal sealed class ServiceRequest(IHttpRequestLifetimeFeature lifetime, long 
         }
         set
         {
-            lock (_lock) _replaced = value;
+            lock (this) _replaced = value;
         }
     }
 
@@ -71,7 +75,7 @@ internal sealed class ServiceRequest(IHttpRequestLifetimeFeature lifetime, long 
     /// <summary>Cancels what runs for it, on another thread. Thread-safe.</summary>
     internal Task CancelAsync()
     {
-        lock (_lock)
+        lock (this)
         {
             Volatile.Write(ref _cancelled, true);
             return _cancellation?.CancelAsync() ?? Task.CompletedTask;
@@ -89,7 +93,7 @@ internal sealed class ServiceRequest(IHttpRequestLifetimeFeature lifetime, long 
     /// <summary>Its code has returned. The link to the client's token ends.</summary>
     internal void Release()
     {
-        lock (_lock)
+        lock (this)
         {
             // Code that runs on may still ask for the token.
             _replaced ??= _cancellation?.Token ?? CancellationToken.None;

@@ -22,6 +22,9 @@ internal sealed class Service
 {
     internal const string LogCategory = "Cohost.Worker";
 
+    // The one that every thread has which carries nothing.
+    private static readonly ExecutionContext s_emptyContext = EmptyContext();
+
     private readonly IWorker _worker;
     private readonly Lock _lock = new();
     private readonly TaskCompletionSource<StartOutcome> _started =
@@ -35,6 +38,9 @@ internal sealed class Service
     private bool _endTold;
 
     private volatile ServiceState _state;
+
+    // Made by the first request, and again when a culture changes.
+    private volatile ExecutionContext? _requestContext;
 
     /// <param name="spec">What it is loaded with.</param>
     /// <param name="worker">Told what becomes of it.</param>
@@ -72,9 +78,9 @@ internal sealed class Service
     internal ApplicationMain? Main { get; set; }
 
     /// <summary>Default cultures that the application set for itself; null: the process's.</summary>
-    internal CultureInfo? Culture { get; set; }
+    internal CultureInfo? Culture { get; private set; }
 
-    internal CultureInfo? UICulture { get; set; }
+    internal CultureInfo? UICulture { get; private set; }
 
     /// <summary>Whether a server listens, although its host may not have started whole.</summary>
     internal bool Listens { get; private set; }
@@ -95,9 +101,42 @@ internal sealed class Service
     /// <summary>The same for a request, which has the cultures that the application set.</summary>
     internal void EnterRequest()
     {
+        if (ReferenceEquals(ExecutionContext.Capture(), s_emptyContext))
+        {
+            // As nearly always: nothing to add to, so a context that is made once will do.
+            ExecutionContext.Restore(_requestContext ??= MakeRequestContext());
+            return;
+        }
+        EnterWithCultures();
+    }
+
+    private void EnterWithCultures()
+    {
         Enter();
         if (Culture is { } culture) CultureInfo.CurrentCulture = culture;
         if (UICulture is { } uiCulture) CultureInfo.CurrentUICulture = uiCulture;
+    }
+
+    private ExecutionContext MakeRequestContext()
+    {
+        ExecutionContext? made = null;
+        ExecutionContext.Run(
+            s_emptyContext,
+            _ =>
+            {
+                EnterWithCultures();
+                made = ExecutionContext.Capture();
+            },
+            null);
+        return made!;
+    }
+
+    /// <summary>Null: as it was.</summary>
+    internal void SetCultures(CultureInfo? culture, CultureInfo? uiCulture)
+    {
+        Culture = culture ?? Culture;
+        UICulture = uiCulture ?? UICulture;
+        _requestContext = null;
     }
 
     /// <summary>A host of the application begins to start. Its lifetime is the service's when it is
@@ -248,5 +287,14 @@ internal sealed class Service
             _endTold = true;
         }
         _worker.Notify(Spec.Row, Notice.Ended, reason);
+    }
+
+    private static ExecutionContext EmptyContext()
+    {
+        ExecutionContext? empty = null;
+        var thread = new Thread(() => empty = ExecutionContext.Capture());
+        thread.UnsafeStart();
+        thread.Join();
+        return empty!;
     }
 }
