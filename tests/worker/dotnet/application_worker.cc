@@ -15,8 +15,10 @@ absl::Status ApplicationWorker::Start() {
   return peer_.OpenChannel();
 }
 
-absl::Status ApplicationWorker::Add(const Application& application) {
-  const std::string copy = folder_ / application.name;
+absl::Status ApplicationWorker::Add(const Application& application, const std::string& service,
+                                    const std::function<void(worker::v1::AssignRequest&)>& change) {
+  const std::string name = service.empty() ? application.name : service;
+  const std::string copy = folder_ / name;
   std::filesystem::copy(ApplicationFolder(application.name), copy,
                         std::filesystem::copy_options::recursive);
   const std::string data = copy + ".data";
@@ -24,13 +26,13 @@ absl::Status ApplicationWorker::Add(const Application& application) {
   worker::v1::AssignRequest request;
   request.set_service_id(addresses_.size() + 1);
   request.set_revision(1);
-  request.set_name(application.name);
+  request.set_name(name);
   request.set_runtime(v1::RUNTIME_DOTNET);
   request.set_module_path(absl::StrCat(copy, "/", application.name, ".dll"));
   request.set_data_folder(data);
-  for (const auto& [name, value] : application.environment) {
+  for (const auto& [key, value] : application.environment) {
     v1::Setting* const variable = request.add_environment();
-    variable->set_key(name);
+    variable->set_key(key);
     variable->set_value(value);
   }
   request.mutable_arguments()->Assign(application.arguments.begin(), application.arguments.end());
@@ -43,13 +45,15 @@ absl::Status ApplicationWorker::Add(const Application& application) {
     endpoint->set_address("http://" + address);
     if (i < application.endpoints.size()) endpoint->set_endpoint(application.endpoints[i]);
     COHOST_RETURN_IF_ERROR(peer_.GiveListener(endpoint->listener_token(), listener.socket.get()));
+    ports_.emplace(name, listener.port);
     listeners_.push_back(std::move(listener));
-    addresses_[application.name].push_back(address);
+    addresses_[name].push_back(address);
   }
+  if (change) change(request);
   COHOST_ASSIGN_OR_RETURN(const worker::v1::AssignResponse response, peer_.Assign(request));
+  rows_[name] = response.row();
   if (response.state() == v1::SERVICE_STATE_READY) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat(application.name, " is not ready: ", response.reason(), "\n", peer_.Log()));
+  return absl::UnavailableError(absl::StrCat(name, " is not ready: ", response.reason()));
 }
 
 absl::Status ApplicationWorker::CheckAlive() {

@@ -10,11 +10,12 @@ var app = builder.Build();
 app.MapGet("/", () => "well");
 app.MapGet("/fail-fast", () => Environment.FailFast("as asked"));
 app.MapGet("/overflow", () => Overflow(0));
-app.MapGet("/wild-write", () => Marshal.WriteInt64(0x10, 1));
+// Above the addresses whose faults become null references.
+app.MapGet("/wild-write", () => Marshal.WriteInt64(0x7000_0000, 1));
 app.MapGet("/native", () =>
 {
     // A native function that reads where nothing is.
-    Strlen(0x10);
+    Strlen(0x7000_0000);
 });
 
 app.Run();

@@ -5,6 +5,9 @@ namespace Faulty;
 
 internal static class Faults
 {
+    // Whether a client has come: what is slow once only.
+    public static int Asked;
+
     // A timer that nothing refers to may be collected before it fires.
     public static Timer? Kept { get; set; }
 

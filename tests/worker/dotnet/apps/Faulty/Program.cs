@@ -13,11 +13,15 @@ switch (builder.Configuration["fault"])
     case "hosted service":
         builder.Services.AddHostedService<FailingService>();
         break;
+    case "never stops":
+        builder.Services.AddHostedService<EndlessService>();
+        break;
 }
 
 var app = builder.Build();
 
 app.MapGet("/", () => "well");
+app.MapGet("/first", () => Interlocked.Exchange(ref Faults.Asked, 1) == 0 ? "first" : "again");
 app.MapGet("/thread", () =>
 {
     new Thread(() => throw new InvalidOperationException("on a thread")).Start();

@@ -5,6 +5,8 @@ var builder = WebApplication.CreateBuilder(args);
 var app = builder.Build();
 
 app.MapGet("/", () => "hello");
+// With a length, where the framework cuts other texts into chunks.
+app.MapGet("/text", () => Results.Text("hello"));
 app.MapGet("/items/{id:int}", (int id) => id < 100
     ? Results.Ok(new Item(id, $"item {id}"))
     : Results.NotFound());
