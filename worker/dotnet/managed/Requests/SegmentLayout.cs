@@ -3,8 +3,8 @@
 namespace Cohost.Worker;
 
 /// <summary>
-/// Where base/format/segment.h has the fields of a ServiceRow that the shim writes, in bytes. Every
-/// field is a little-endian uint64. A test on the other side compares each of them.
+/// Where the segment has the fields of a ServiceRow that the shim writes, in bytes. Every field is
+/// a little-endian uint64. Written by worker/dotnet/segment_view.cc from base/format/segment.h.
 /// </summary>
 internal static class SegmentLayout
 {
@@ -13,19 +13,19 @@ internal static class SegmentLayout
     internal const int LatencyBuckets = 13;
     internal const int Stripes = 4;
 
-    // ServiceRow.
+    // Of a ServiceRow.
     internal const int StripesOffset = 64;
     internal const int StripeSize = 320;
-    internal const int RowSize = StripesOffset + Stripes * StripeSize;
+    internal const int RowSize = 1344;
 
-    // ServiceCounters, from the start of a stripe.
+    // Of a ServiceCounters, from the start of its stripe.
     internal const int Started = 0;
-    internal const int Finished = Started + 8;
-    internal const int Answered = Finished + 8;
-    internal const int LimitHit = Answered + CodeClasses * 8;
-    internal const int LatencySum = LimitHit + LimitHits * 8;
-    internal const int Latency = LatencySum + 8;
-    internal const int BytesReceived = Latency + LatencyBuckets * 8;
-    internal const int BytesSent = BytesReceived + 8;
-    internal const int Connections = BytesSent + 8;
+    internal const int Finished = 8;
+    internal const int Answered = 16;
+    internal const int LimitHit = 64;
+    internal const int LatencySum = 112;
+    internal const int Latency = 120;
+    internal const int BytesReceived = 224;
+    internal const int BytesSent = 232;
+    internal const int Connections = 240;
 }
