@@ -43,18 +43,21 @@ internal sealed class EnvironmentVariables : IProcessPart
     public void Close(Service service)
     {
         Dictionary<string, string> wanted = Read();
+        var conflicts = new List<string>();
         foreach (string name in Wishes(wanted, service.Spec))
         {
             string? value = wanted.GetValueOrDefault(name);
             if (_claims.TryGetValue(name, out Claim claim) && claim.Value != value)
             {
-                service.Warn($"environment variable {name}: {claim.Service} has it differently; " +
-                    "code that reads it after the start gets the other's value");
+                conflicts.Add($"{name} (as {claim.Service} has it)");
                 continue;
             }
             _claims.TryAdd(name, new Claim(service.Spec.Name, value));
         }
         Change(wanted, Between());
+        if (conflicts.Count == 0) return;
+        service.Warn("it wants environment variables differently from its neighbours; code that " +
+            $"reads them after the start gets their values: {string.Join(", ", conflicts)}");
     }
 
     // What the deployment gave and what the application set by itself.

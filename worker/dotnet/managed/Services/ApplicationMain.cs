@@ -2,6 +2,7 @@
 
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Linq;
 using System.Reflection;
 using System.Threading;
@@ -39,6 +40,8 @@ internal sealed class ApplicationMain
 
     internal static ApplicationMain Load(ServiceSpec spec)
     {
+        if (!File.Exists(spec.Application))
+            throw new FileNotFoundException($"there is no file {spec.Application}");
         var context = new ApplicationLoadContext(spec);
         Assembly assembly = context.LoadFromAssemblyPath(spec.Application);
         MethodInfo entry = assembly.EntryPoint ??

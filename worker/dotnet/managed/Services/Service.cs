@@ -191,6 +191,12 @@ internal sealed class Service
         }
     }
 
+    /// <summary>Main will never run.</summary>
+    internal void OnNotLoaded()
+    {
+        lock (_lock) _state = ServiceState.Ended;
+    }
+
     /// <summary>Main has ended: with an exception, or returned with that code.</summary>
     internal void OnMainEnded(Exception? exception, int code)
     {

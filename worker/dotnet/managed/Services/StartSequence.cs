@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 using System;
+using System.IO;
 using Microsoft.Extensions.Logging;
 
 namespace Cohost.Worker;
@@ -40,7 +41,8 @@ internal sealed class StartSequence(IWorker worker, ProcessState process)
         }
         catch (Exception e)
         {
-            worker.Started(row, e.ToString());
+            service.OnNotLoaded();
+            worker.Started(row, e is FileNotFoundException ? e.Message : e.ToString());
         }
     }
 
