@@ -17,13 +17,9 @@ internal sealed class ThreadPoolLimits : IWatchedPart
     private Limits _wished = Minimum();
     private int _added;
 
-    public bool HasChanged
-    {
-        get
-        {
-            lock (_lock) return Maximum() != _maximum || Minimum() != Total;
-        }
-    }
+    // Without the lock, because every request asks. A change that is just being made may be seen
+    // as one: then Close finds nothing to do.
+    public bool HasChanged => Maximum() != _maximum || Minimum() != Total;
 
     public void Open(Service service)
     {

@@ -12,7 +12,7 @@ namespace Cohost.Worker;
 /// waiting, first come first served, each until its timeout. A request that waits holds no thread.
 /// One that outlives its timeout without having begun an answer is cancelled; when it does not end
 /// then, it is told of as overdue, and keeps its place, because its code still runs. Thread-safe.
-/// Owned by the service.
+/// Owned by the service. `overdue` is called under its lock and does not come back.
 /// </summary>
 internal sealed class Admission(
     int concurrency, int queue, TimeSpan timeout, TimeProvider clock,
@@ -169,7 +169,6 @@ internal sealed class Admission(
 
     private void OnTimer()
     {
-        var late = new List<ServiceRequest>();
         var cancelled = new List<ServiceRequest>();
         lock (_lock)
         {
@@ -177,7 +176,9 @@ internal sealed class Admission(
             foreach (ServiceRequest request in TakeOlder(_cancelled, timeout + CancelGrace))
             {
                 _unlimited.Append(request);
-                late.Add(request);
+                // Under the lock, so that it cannot end and make way for the next of its
+                // connection.
+                overdue(request);
             }
             foreach (ServiceRequest request in TakeOlder(_working, timeout))
             {
@@ -189,7 +190,6 @@ internal sealed class Admission(
             Arm();
         }
         foreach (ServiceRequest request in cancelled) _ = request.CancelAsync();
-        foreach (ServiceRequest request in late) overdue(request);
     }
 
     private List<ServiceRequest> TakeOlder(RequestList list, TimeSpan limit)

@@ -156,10 +156,12 @@ internal sealed class Service
     /// <summary>Remembers what of a host's telemetry is the service's own.</summary>
     internal void AddTelemetry(IServiceProvider host)
     {
+        var meters = host.GetService<IMeterFactory>();
+        var listener = host.GetService<DiagnosticListener>();
         lock (_lock)
         {
-            if (host.GetService<IMeterFactory>() is { } meters) _meters.Add(meters);
-            if (host.GetService<DiagnosticListener>() is { } listener) _listeners.Add(listener);
+            if (meters is not null) _meters.Add(meters);
+            if (listener is not null) _listeners.Add(listener);
         }
     }
 
@@ -182,12 +184,15 @@ internal sealed class Service
     /// <summary>A further step of the start is done.</summary>
     internal void Progress() => _worker.Progress(Spec.Row);
 
-    /// <summary>Called by the start when it has ended well.</summary>
-    internal void Run()
+    /// <summary>Called by the start when it has ended well. False: it has stopped in the
+    /// meantime.</summary>
+    internal bool TryRun()
     {
         lock (_lock)
         {
-            if (_state == ServiceState.Starting) _state = ServiceState.Running;
+            if (_state != ServiceState.Starting) return false;
+            _state = ServiceState.Running;
+            return true;
         }
     }
 
@@ -245,12 +250,8 @@ internal sealed class Service
         try
         {
             Task ended = Main?.Ended ?? Task.CompletedTask;
-            if (!ended.IsCompleted && lifetime is not null)
-            {
-                Enter();
-                // On this thread: callbacks of the application run inside of it.
-                lifetime.StopApplication();
-            }
+            // Callbacks of the application run inside of it, and may take their time.
+            if (!ended.IsCompleted && lifetime is not null) _ = Task.Run(() => Stop(lifetime));
             await ended.WaitAsync(limit).ConfigureAwait(false);
         }
         catch (TimeoutException)
@@ -265,13 +266,30 @@ internal sealed class Service
         _worker.Stopped(Spec.Row);
     }
 
+    private void Stop(IHostApplicationLifetime lifetime)
+    {
+        try
+        {
+            Enter();
+            lifetime.StopApplication();
+        }
+        catch (Exception e)
+        {
+            _worker.Log(Spec.Row, LogLevel.Error, LogCategory, e.ToString());
+        }
+    }
+
     private void OnHostStarted(IHostApplicationLifetime lifetime)
     {
+        bool stop;
         lock (_lock)
         {
             if (!ReferenceEquals(_lifetime, lifetime)) return;
+            stop = _stopping;
         }
         _started.TrySetResult(StartOutcome.HostStarted);
+        // It was asked to while it had no lifetime yet.
+        if (stop) lifetime.StopApplication();
     }
 
     private void OnHostStopping(IHostApplicationLifetime lifetime)
@@ -279,10 +297,12 @@ internal sealed class Service
         lock (_lock)
         {
             if (!ReferenceEquals(_lifetime, lifetime) || _stopping) return;
-            if (_state != ServiceState.Running) return;
-            _state = ServiceState.Stopping;
+            // While it starts, the end of the start tells.
+            bool starts = _state == ServiceState.Starting;
+            if (_state != ServiceState.Ended) _state = ServiceState.Stopping;
+            if (starts || _state == ServiceState.Ended) return;
         }
-        TellEnd("it called IHostApplicationLifetime.StopApplication");
+        TellEnd("its host stops by itself (IHostApplicationLifetime.StopApplication)");
     }
 
     private void TellEnd(string reason)

@@ -50,7 +50,11 @@ internal sealed class StartSequence(IWorker worker, ProcessState process)
     {
         if (outcome.Failure is null)
         {
-            service.Run();
+            if (!service.TryRun())
+            {
+                worker.Started(service.Spec.Row, "it stopped before its start had ended");
+                return;
+            }
             if (service.Spec.Endpoints.Count > 0 && !service.Transport.IsMapped)
                 service.Warn("it has no server that takes connections from the worker");
         }
