@@ -12,4 +12,15 @@ std::string Address::Key() const {
                                              : absl::StrCat("tcp:[", host, "]:", port);
 }
 
+DotnetPolicy DotnetPolicy::Of(DotnetProfile profile) {
+  DotnetPolicy policy;
+  policy.profile = profile;
+  if (profile == DotnetProfile::kDensity) return policy;
+  policy.gc = GarbageCollector::kServer;
+  policy.concurrent = true;
+  policy.tiered_pgo = true;
+  policy.gen0_size = {};
+  return policy;
+}
+
 }  // namespace cohost::supervisor

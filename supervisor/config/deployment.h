@@ -22,6 +22,9 @@ enum class Runtime { kNative, kDotnet };
 enum class LoadClass { kLatency, kSteady, kBursty, kBatch, kIdle };
 enum class Strategy { kLoadProfile, kDeclared };
 enum class Instances { kOne, kAll };
+enum class Isolation { kShared, kSolo };
+enum class DotnetProfile { kDensity, kThroughput };
+enum class GarbageCollector { kWorkstation, kServer };
 
 // Where a service listens, or the host's own endpoints.
 struct Address {
@@ -39,6 +42,8 @@ struct Address {
   std::optional<std::string> owner;  // user name; unset: the group's user
   // Accept queue length asked for; the kernel caps it at net.core.somaxconn.
   int backlog = 1024;
+  // kDotnet: which of the application's own endpoints takes the connections; empty: the default.
+  std::string endpoint;
 
   // Same socket, whatever the text: key of a listener.
   std::string Key() const;
@@ -59,7 +64,7 @@ struct LoadProfile {
 struct ServiceLimits {
   uint32_t concurrency = 64;
   uint32_t queue = 256;
-  absl::Duration request_timeout = absl::Seconds(30);
+  absl::Duration request_timeout = absl::Seconds(30);  // kDotnet: zero is none, and the default
   uint32_t connections = 1024;
   Bytes header_size = KiB(16);
   Bytes body_size = MiB(8);
@@ -81,12 +86,24 @@ struct ServiceHealth {
 // A flattened setting. `value` still holds its ${...} references.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+// What an application of the dotnet runtime needs beside what every service has.
+struct DotnetService {
+  std::string app;       // absolute path of the main assembly; its folder is published
+  Settings environment;  // variables; values still hold their ${...} references
+  std::vector<std::string> arguments;
+  std::vector<std::string> persist;    // valid for PersistRules::Parse
+  std::string data_protection_name;    // empty: the service's name
+  std::optional<Isolation> isolation;  // unset: the verdict decides
+  friend bool operator==(const DotnetService&, const DotnetService&) = default;
+};
+
 struct Service {
   std::string name;  // [A-Za-z0-9_][A-Za-z0-9_.-]{0,62}
   std::string description;
   Runtime runtime = Runtime::kNative;
   std::string module;                              // kNative: absolute path of the shared object
   std::map<std::string, std::string> data_images;  // name the module asks for -> absolute path
+  DotnetService dotnet;                            // kDotnet
   std::vector<Address> listen;                     // at least one
   std::optional<std::string> group;                // names its group
   LoadProfile load;
@@ -94,7 +111,7 @@ struct Service {
   ServiceHealth health;
   std::vector<std::string> warmup;  // targets, each begins with "/"
   Settings settings;
-  Instances instances = Instances::kAll;
+  Instances instances = Instances::kAll;  // kDotnet: kOne is the default
   bool overlap = true;
   bool access_log = false;
   friend bool operator==(const Service&, const Service&) = default;
@@ -115,6 +132,23 @@ struct GroupLimits {
   friend bool operator==(const GroupLimits&, const GroupLimits&) = default;
 };
 
+// Knobs of .NET's runtime, of which a worker has one. The defaults are those of kDensity, measured
+// with 50 applications in one worker; kThroughput is what .NET itself does for one application.
+struct DotnetPolicy {
+  DotnetProfile profile = DotnetProfile::kDensity;
+  GarbageCollector gc = GarbageCollector::kWorkstation;
+  bool concurrent = false;
+  bool tiered_pgo = false;
+  bool write_xor_execute = false;
+  Bytes gen0_size = MiB(4);      // 0: the runtime's own choice
+  uint32_t conserve_memory = 0;  // 0 to 9
+  Bytes heap_limit;              // 0: three quarters of GroupLimits::memory, or none without it
+  bool invariant_globalization = false;
+
+  static DotnetPolicy Of(DotnetProfile profile);
+  friend bool operator==(const DotnetPolicy&, const DotnetPolicy&) = default;
+};
+
 struct GroupPolicy {
   uint32_t workers = 1;  // slots
   GroupIdentity identity;
@@ -128,6 +162,7 @@ struct GroupPolicy {
   // Names of Host::signing_keys: every file of a service of the group has to be signed by one of
   // them. Empty: none has to be signed.
   std::vector<std::string> signatures_from;
+  DotnetPolicy dotnet;
   friend bool operator==(const GroupPolicy&, const GroupPolicy&) = default;
 };
 
@@ -157,6 +192,8 @@ struct Host {
   std::optional<Address> metrics;  // unset: no endpoint
   // Name -> absolute path of a public key in PEM; at most kMostSigningKeys.
   std::map<std::string, std::string> signing_keys;
+  // Where .NET is installed; empty: it is looked for.
+  std::string dotnet_root;
   friend bool operator==(const Host&, const Host&) = default;
 };
 

@@ -56,6 +56,11 @@ void WriteHost(const Host& host, YamlWriter& out) {
     out.Close();
   }
   WriteEntries("signing_keys", host.signing_keys, out);
+  if (!host.dotnet_root.empty()) {
+    out.Open("dotnet");
+    out.Text("root", host.dotnet_root);
+    out.Close();
+  }
   out.Close();
 }
 
@@ -65,6 +70,20 @@ void WriteGrouping(const Grouping& grouping, YamlWriter& out) {
   out.Word("max_services_per_worker", Number(grouping.max_services_per_worker));
   out.Word("worker_memory", FormatBytes(grouping.worker_memory));
   out.Word("worker_cpu", Number(grouping.worker_cpu));
+  out.Close();
+}
+
+void WriteDotnetPolicy(const DotnetPolicy& policy, YamlWriter& out) {
+  out.Open("dotnet");
+  out.Word("profile", policy.profile == DotnetProfile::kDensity ? "density" : "throughput");
+  out.Word("gc", policy.gc == GarbageCollector::kServer ? "server" : "workstation");
+  out.Word("concurrent", Boolean(policy.concurrent));
+  out.Word("tiered_pgo", Boolean(policy.tiered_pgo));
+  out.Word("write_xor_execute", Boolean(policy.write_xor_execute));
+  out.Word("gen0_size", FormatBytes(policy.gen0_size));
+  out.Word("conserve_memory", Number(policy.conserve_memory));
+  out.Word("heap_limit", FormatBytes(policy.heap_limit));
+  out.Word("invariant_globalization", Boolean(policy.invariant_globalization));
   out.Close();
 }
 
@@ -96,6 +115,7 @@ void WritePolicy(const GroupPolicy& policy, YamlWriter& out) {
   out.Open("signatures");
   out.Texts("required_from", policy.signatures_from);
   out.Close();
+  WriteDotnetPolicy(policy.dotnet, out);
 }
 
 void WriteGroup(const Group& group, YamlWriter& out) {
@@ -119,6 +139,7 @@ void WriteAddress(const Address& address, YamlWriter& out) {
   if (is_unix) out.Text("mode", absl::StrFormat("%04o", address.mode));
   if (address.owner.has_value()) out.Text("owner", *address.owner);
   out.Word("backlog", absl::StrCat(address.backlog));
+  if (!address.endpoint.empty()) out.Text("endpoint", address.endpoint);
   out.Close();
 }
 
@@ -132,12 +153,13 @@ void WriteLoad(const LoadProfile& load, YamlWriter& out) {
   out.Close();
 }
 
-void WriteLimits(const ServiceLimits& limits, YamlWriter& out) {
+void WriteLimits(const ServiceLimits& limits, Runtime runtime, YamlWriter& out) {
   out.Open("limits");
   out.Word("concurrency", Number(limits.concurrency));
   out.Word("queue", Number(limits.queue));
   out.Word("request_timeout", cohost::FormatDuration(limits.request_timeout));
   out.Word("connections", Number(limits.connections));
+  if (runtime == Runtime::kDotnet) return out.Close();
   out.Word("header_size", FormatBytes(limits.header_size));
   out.Word("body_size", FormatBytes(limits.body_size));
   out.Word("header_timeout", cohost::FormatDuration(limits.header_timeout));
@@ -155,25 +177,44 @@ void WriteHealth(const ServiceHealth& health, YamlWriter& out) {
   out.Close();
 }
 
+// What only one of the runtimes has.
+void WriteHosted(const Service& service, YamlWriter& out) {
+  if (service.runtime == Runtime::kNative) {
+    out.Text("module", service.module);
+    WriteEntries("data_images", service.data_images, out);
+    out.Word("access_log", Boolean(service.access_log));
+    return;
+  }
+  const DotnetService& dotnet = service.dotnet;
+  out.Text("app", dotnet.app);
+  WriteEntries("environment", dotnet.environment, out);
+  out.Texts("arguments", dotnet.arguments);
+  out.Texts("persist", dotnet.persist);
+  if (!dotnet.data_protection_name.empty()) {
+    out.Text("data_protection_name", dotnet.data_protection_name);
+  }
+  if (dotnet.isolation.has_value()) {
+    out.Word("isolation", *dotnet.isolation == Isolation::kSolo ? "solo" : "shared");
+  }
+}
+
 void WriteService(const Service& service, YamlWriter& out) {
   out.OpenItem();
   out.Text("name", service.name);
   if (!service.description.empty()) out.Text("description", service.description);
   out.Word("runtime", service.runtime == Runtime::kDotnet ? "dotnet" : "native");
-  out.Text("module", service.module);
-  WriteEntries("data_images", service.data_images, out);
+  WriteHosted(service, out);
   out.Open("listen");
   for (const Address& address : service.listen) WriteAddress(address, out);
   out.Close();
   if (service.group.has_value()) out.Text("group", *service.group);
   WriteLoad(service.load, out);
-  WriteLimits(service.limits, out);
+  WriteLimits(service.limits, service.runtime, out);
   WriteHealth(service.health, out);
   out.Texts("warmup", service.warmup);
   WriteEntries("settings", service.settings, out);
   out.Word("instances", service.instances == Instances::kOne ? "one" : "all");
   out.Word("overlap", Boolean(service.overlap));
-  out.Word("access_log", Boolean(service.access_log));
   out.Close();
 }
 

@@ -166,6 +166,71 @@ constexpr Block kGroupSignaturesBlock = {
     "groups[].signatures", "Who has to have signed the modules and data images of the services.",
     kSignaturesKeys};
 
+constexpr Key kDotnetKeys[] = {
+    {.name = "profile",
+     .type = kChoice,
+     .default_text = "density",
+     .choices = "density|throughput",
+     .doc = "Sets the defaults of the keys below. `density`: many applications in little memory. "
+            "`throughput`: as .NET itself runs one web application (`gc: server`, `concurrent` and "
+            "`tiered_pgo`, `gen0_size` 0).",
+     .example = "throughput"},
+    {.name = "gc",
+     .type = kChoice,
+     .default_text = "workstation",
+     .choices = "workstation|server",
+     .doc = "Garbage collector (`DOTNET_gcServer`).",
+     .example = "server"},
+    {.name = "concurrent",
+     .type = kBoolean,
+     .default_text = "false",
+     .doc = "Collect in the background, with a thread more (`DOTNET_gcConcurrent`).",
+     .example = "true"},
+    {.name = "tiered_pgo",
+     .type = kBoolean,
+     .default_text = "false",
+     .doc = "Optimise by profiles taken while it runs (`DOTNET_TieredPGO`).",
+     .example = "true"},
+    {.name = "write_xor_execute",
+     .type = kBoolean,
+     .default_text = "false",
+     .doc = "No memory is writable and executable at once (`DOTNET_EnableWriteXorExecute`); "
+            "slower to start.",
+     .example = "true"},
+    {.name = "gen0_size",
+     .type = kBytes,
+     .default_text = "4Mi",
+     .least = "0",
+     .most = "1Gi",
+     .doc = "Allocated between two collections of the youngest generation (`DOTNET_GCgen0size`); "
+            "0: the runtime's own choice, which goes by the processor's cache.",
+     .example = "16Mi"},
+    {.name = "conserve_memory",
+     .type = kInteger,
+     .default_text = "0",
+     .least = "0",
+     .most = "9",
+     .doc = "How hard it tries to keep the heap small (`DOTNET_GCConserveMemory`).",
+     .example = "5"},
+    {.name = "heap_limit",
+     .type = kBytes,
+     .default_text = "0",
+     .least = "0",
+     .most = "16Ti",
+     .doc = "Of the managed heap of a worker (`DOTNET_GCHeapHardLimit`), for all its applications "
+            "together; 0: three quarters of `limits.memory`, or none without it.",
+     .example = "384Mi"},
+    {.name = "invariant_globalization",
+     .type = kBoolean,
+     .default_text = "false",
+     .doc = "Only the invariant culture, without ICU "
+            "(`DOTNET_SYSTEM_GLOBALIZATION_INVARIANT`).",
+     .example = "true"},
+};
+constexpr Block kGroupDotnetBlock = {
+    "groups[].dotnet", "The runtime that the workers of a group of `dotnet` services share.",
+    kDotnetKeys};
+
 constexpr Key kPolicyKeys[] = {
     {.name = "workers",
      .type = kInteger,
@@ -199,6 +264,10 @@ constexpr Key kPolicyKeys[] = {
      .type = kMap,
      .block = &kGroupSignaturesBlock,
      .doc = "Who has to have signed the modules."},
+    {.name = "dotnet",
+     .type = kMap,
+     .block = &kGroupDotnetBlock,
+     .doc = "The .NET runtime of its workers, if they have one."},
     {.name = "rapid_fail",
      .type = kSettings,
      .state = kReserved,

@@ -29,6 +29,16 @@ constexpr Key kMetricsKeys[] = {
 };
 constexpr Block kMetrics = {"host.metrics", "Statistics for Prometheus.", kMetricsKeys};
 
+constexpr Key kHostDotnetKeys[] = {
+    {.name = "root",
+     .type = kFolder,
+     .doc = "Folder with .NET (`host/fxr` and `shared` are in it). Default: `DOTNET_ROOT` of the "
+            "host's environment, `/usr/share/dotnet`, `/usr/lib/dotnet`, whichever is there "
+            "first.",
+     .example = "/opt/dotnet"},
+};
+constexpr Block kHostDotnet = {"host.dotnet", ".NET on this machine.", kHostDotnetKeys};
+
 constexpr Key kHostKeys[] = {
     {.name = "runtime_dir",
      .type = kFolder,
@@ -49,6 +59,7 @@ constexpr Key kHostKeys[] = {
      .doc = "Public keys (Ed25519, PEM) by the name that `signatures.required_from` uses, at most "
             "32. Read at every start and reload; `cohostctl modules new-key` makes one.",
      .example = "{release: release.pub}"},
+    {.name = "dotnet", .type = kMap, .block = &kHostDotnet, .doc = ".NET on this machine."},
 };
 constexpr Block kHost = {"host", "This machine.", kHostKeys};
 

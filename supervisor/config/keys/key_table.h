@@ -62,6 +62,8 @@ struct Key {
   std::string_view reserved_choices = {};
   // kMap
   const Block* block = nullptr;
+  // Of services: the one runtime that it is for; empty: all. kRequired holds for its services only.
+  std::string_view runtime = {};
   // A sentence or two for the reference.
   std::string_view doc = {};
   // A valid value, not the default, as YAML; for the tests and the schema. Empty for kMap.

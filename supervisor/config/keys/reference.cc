@@ -84,6 +84,10 @@ std::string DescribeDefault(const Key& key) {
   return key.default_text.empty() ? "" : absl::StrCat("`", AsAbsl(key.default_text), "`");
 }
 
+std::string DescribeRuntime(const Key& key) {
+  return key.runtime.empty() ? "" : absl::StrCat("Only `", AsAbsl(key.runtime), "`. ");
+}
+
 void AppendBlock(const Block& block, std::string& out) {
   absl::StrAppend(&out, "#### ",
                   block.title.empty() ? "The file" : absl::StrCat("`", AsAbsl(block.title), "`"),
@@ -97,7 +101,8 @@ void AppendBlock(const Block& block, std::string& out) {
       continue;
     }
     absl::StrAppend(&out, "| `", AsAbsl(key->name), "` | ", DescribeType(*key), " | ");
-    absl::StrAppend(&out, DescribeDefault(*key), " | ", AsAbsl(key->doc), " |\n");
+    absl::StrAppend(&out, DescribeDefault(*key), " | ", DescribeRuntime(*key), AsAbsl(key->doc),
+                    " |\n");
   }
   absl::StrAppend(&out, "\n");
   if (reserved.empty()) return;

@@ -112,7 +112,9 @@ std::string BlockMembers(const Block& block, std::string_view indent) {
     if (key->state == KeyState::kReserved) continue;
     properties.push_back(
         absl::StrCat(AsAbsl(indent), "    ", JsonString(key->name), ": ", KeySchema(block, *key)));
-    if (key->state == KeyState::kRequired) required.push_back(JsonString(key->name));
+    // What only one runtime requires is checked by the parser alone.
+    if (key->state == KeyState::kRequired && key->runtime.empty())
+      required.push_back(JsonString(key->name));
   }
   return absl::StrCat(AsAbsl(indent), "  \"type\": \"object\",\n", AsAbsl(indent),
                       "  \"additionalProperties\": false,\n", AsAbsl(indent), "  \"required\": [",

@@ -10,6 +10,8 @@ using enum KeyState;
 using enum Shape;
 
 constexpr std::string_view kClasses = "latency|steady|bursty|batch|idle";
+constexpr std::string_view kNative = "native";
+constexpr std::string_view kDotnet = "dotnet";
 
 constexpr Key kListenKeys[] = {
     {.name = "address",
@@ -33,6 +35,13 @@ constexpr Key kListenKeys[] = {
      .most = "65535",
      .doc = "Accept queue asked for; the kernel caps it at `net.core.somaxconn`.",
      .example = "128"},
+    {.name = "endpoint",
+     .type = kText,
+     .runtime = kDotnet,
+     .doc = "Which of the application's own endpoints takes the connections, for applications that "
+            "have several: its name in their configuration (`Kestrel:Endpoints:NAME`) or its "
+            "address. Default: the first.",
+     .example = "Grpc"},
 };
 }  // namespace
 
@@ -95,9 +104,10 @@ constexpr Key kServiceLimitsKeys[] = {
     {.name = "request_timeout",
      .type = kDuration,
      .default_text = "30s",
-     .least = "1ms",
+     .least = "0",
      .most = "24h",
-     .doc = "From the request's head until its answer is complete.",
+     .doc = "From the request's head until its answer is complete; at least 1 ms. For `dotnet` the "
+            "default is 0, which is none: unmodified applications have long polls and streams.",
      .example = "20s"},
     {.name = "connections",
      .type = kInteger,
@@ -111,6 +121,7 @@ constexpr Key kServiceLimitsKeys[] = {
      .default_text = "16Ki",
      .least = "256",
      .most = "1Mi",
+     .runtime = kNative,
      .doc = "A longer request head gets 431 (414 when its target alone is).",
      .example = "8Ki"},
     {.name = "body_size",
@@ -118,6 +129,7 @@ constexpr Key kServiceLimitsKeys[] = {
      .default_text = "8Mi",
      .least = "0",
      .most = "1Ti",
+     .runtime = kNative,
      .doc = "A longer request body gets 413.",
      .example = "1Mi"},
     {.name = "header_timeout",
@@ -125,6 +137,7 @@ constexpr Key kServiceLimitsKeys[] = {
      .default_text = "10s",
      .least = "1ms",
      .most = "1h",
+     .runtime = kNative,
      .doc = "For the whole request head; then 408.",
      .example = "5s"},
     {.name = "io_timeout",
@@ -132,6 +145,7 @@ constexpr Key kServiceLimitsKeys[] = {
      .default_text = "30s",
      .least = "1ms",
      .most = "1h",
+     .runtime = kNative,
      .doc = "A body or an answer that makes no progress for this long ends its connection.",
      .example = "15s"},
     {.name = "idle_timeout",
@@ -139,6 +153,7 @@ constexpr Key kServiceLimitsKeys[] = {
      .default_text = "75s",
      .least = "1ms",
      .most = "24h",
+     .runtime = kNative,
      .doc = "A keep-alive connection without a request is closed after this time.",
      .example = "60s"},
     {.name = "memory",
@@ -146,6 +161,7 @@ constexpr Key kServiceLimitsKeys[] = {
      .default_text = "0",
      .least = "0",
      .most = "1Ti",
+     .runtime = kNative,
      .doc = "Of the SDK's allocator; 0: no limit.",
      .example = "32Mi"},
 };
@@ -188,18 +204,21 @@ constexpr Key kServiceKeys[] = {
     {.name = "runtime",
      .type = kChoice,
      .default_text = "native",
-     .choices = "native",
-     .reserved_choices = "dotnet",
-     .doc = "What hosts it.",
+     .choices = "native|dotnet",
+     .doc =
+         "What hosts it: `native` a shared object with our C ABI, `dotnet` an unmodified ASP.NET "
+         "Core application (as `dotnet publish` makes it, framework-dependent).",
      .example = "native"},
     {.name = "module",
      .type = kFile,
      .state = kRequired,
+     .runtime = kNative,
      .doc = "Shared object with the C ABI of `worker/sdk`.",
      .example = "module.so"},
     {.name = "data_images",
      .type = kFile,
      .shape = kTable,
+     .runtime = kNative,
      .doc = "Read-only data images by the name under which the module asks for them. Every worker "
             "maps the same file.",
      .example = "{words: words.image}"},
@@ -233,7 +252,8 @@ constexpr Key kServiceKeys[] = {
      .type = kChoice,
      .default_text = "all",
      .choices = "one|all",
-     .doc = "From how many workers of its group it serves at a time.",
+     .doc = "From how many workers of its group it serves at a time. For `dotnet` the default is "
+            "`one`, so that hosted services, timers and queue consumers run once.",
      .example = "one"},
     {.name = "overlap",
      .type = kBoolean,
@@ -245,21 +265,51 @@ constexpr Key kServiceKeys[] = {
     {.name = "access_log",
      .type = kBoolean,
      .default_text = "false",
+     .runtime = kNative,
      .doc = "One line a request in the worker's log.",
      .example = "true"},
     {.name = "app",
      .type = kFile,
-     .state = kReserved,
-     .doc = "Application of the `dotnet` runtime."},
+     .state = kRequired,
+     .runtime = kDotnet,
+     .doc = "Main assembly of the application. All of its folder belongs to it: it is copied into "
+            "the store, and the application runs from there, read-only.",
+     .example = "Shop.dll"},
     {.name = "environment",
      .type = kSettings,
-     .state = kReserved,
-     .doc = "Environment of a `dotnet` application."},
+     .runtime = kDotnet,
+     .doc = "Environment variables that the application sees beside the worker's own. References "
+            "as in `settings`, which win over them.",
+     .example = "{ASPNETCORE_ENVIRONMENT: Staging}"},
+    {.name = "arguments",
+     .type = kText,
+     .shape = kList,
+     .runtime = kDotnet,
+     .doc = "What its `Main` gets.",
+     .example = "[--verbose]"},
     {.name = "persist",
      .type = kGlob,
      .shape = kList,
-     .state = kReserved,
-     .doc = "Files of a `dotnet` application that survive a new revision."},
+     .runtime = kDotnet,
+     .doc = "What of its folder it writes, relative to it: `app.db` a file, `uploads/**` a folder, "
+            "`data/*.db` the files of a folder that match. They live in `state_dir/data/SERVICE` "
+            "and survive new versions; what the folder has of them is put there once.",
+     .example = "[app.db, \"uploads/**\"]"},
+    {.name = "data_protection_name",
+     .type = kText,
+     .runtime = kDotnet,
+     .doc = "Application name of ASP.NET Core's Data Protection: logins stay valid as long as it "
+            "does. Default: the name of the service. To keep logins from before Cohost, write the "
+            "application's former content root.",
+     .example = "/srv/shop/"},
+    {.name = "isolation",
+     .type = kChoice,
+     .choices = "shared",
+     .reserved_choices = "solo",
+     .runtime = kDotnet,
+     .doc = "`shared`: beside others in one worker, whatever `cohostctl check` says against it. "
+            "Default: as the check says.",
+     .example = "shared"},
     {.name = "share_libraries",
      .type = kBoolean,
      .state = kReserved,

@@ -43,6 +43,7 @@ void ReadHost(MapReader& reader, DeploymentDraft& draft) {
   }
   reader.Read("signing_keys", host.signing_keys);
   draft.signing_keys = reader.PlaceOf("signing_keys");
+  if (auto dotnet = reader.Map("dotnet")) dotnet->Read("root", host.dotnet_root);
 }
 
 void ReadGrouping(MapReader& reader, Grouping& grouping) {

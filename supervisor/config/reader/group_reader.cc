@@ -18,6 +18,24 @@ void ReadSignatures(MapReader& reader, GroupPolicy& policy, std::vector<NamedKey
   }
 }
 
+// A profile replaces what is inherited, its own keys come on top.
+void ReadDotnet(MapReader& reader, DotnetPolicy& policy) {
+  if (const auto profile = reader.ReadChoice("profile")) {
+    policy = DotnetPolicy::Of(*profile == "throughput" ? DotnetProfile::kThroughput
+                                                       : DotnetProfile::kDensity);
+  }
+  if (const auto gc = reader.ReadChoice("gc")) {
+    policy.gc = *gc == "server" ? GarbageCollector::kServer : GarbageCollector::kWorkstation;
+  }
+  reader.Read("concurrent", policy.concurrent);
+  reader.Read("tiered_pgo", policy.tiered_pgo);
+  reader.Read("write_xor_execute", policy.write_xor_execute);
+  reader.Read("gen0_size", policy.gen0_size);
+  reader.Read("conserve_memory", policy.conserve_memory);
+  reader.Read("heap_limit", policy.heap_limit);
+  reader.Read("invariant_globalization", policy.invariant_globalization);
+}
+
 }  // namespace
 
 void ReadPolicy(MapReader& reader, GroupPolicy& policy, std::vector<NamedKey>& signatures_from) {
@@ -45,6 +63,7 @@ void ReadPolicy(MapReader& reader, GroupPolicy& policy, std::vector<NamedKey>& s
   if (auto signatures = reader.Map("signatures")) {
     ReadSignatures(*signatures, policy, signatures_from);
   }
+  if (auto dotnet = reader.Map("dotnet")) ReadDotnet(*dotnet, policy.dotnet);
 }
 
 void ReadGroup(MapReader& reader, DeploymentDraft& draft) {

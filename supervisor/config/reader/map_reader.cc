@@ -23,9 +23,25 @@ void MapReader::CheckKeys() {
   }
   for (size_t i = 0; i < node_.entry_count(); ++i) CheckKey(node_.key(i), node_.value(i));
   for (const Key* key : block_.AllKeys()) {
-    if (key->state == KeyState::kRequired && !Has(key->name)) {
-      Fail(node_, "", absl::StrCat("key '", AsAbsl(key->name), "' is missing"));
-    }
+    if (key->state == KeyState::kRequired && key->runtime.empty()) Require(*key);
+  }
+}
+
+void MapReader::Require(const Key& key) {
+  if (Has(key.name)) return;
+  Fail(node_, "", absl::StrCat("key '", AsAbsl(key.name), "' is missing"));
+}
+
+void MapReader::CheckRuntime(std::string_view runtime) {
+  if (node_.kind != YamlNode::Kind::kMap) return;
+  for (size_t i = 0; i < node_.entry_count(); ++i) {
+    const Key* key = block_.Find(node_.key(i).text);
+    if (key == nullptr || key->runtime.empty() || key->runtime == runtime) continue;
+    Fail(node_.key(i), key->name,
+         absl::StrCat("only services of the runtime '", AsAbsl(key->runtime), "' have it"));
+  }
+  for (const Key* key : block_.AllKeys()) {
+    if (key->state == KeyState::kRequired && key->runtime == runtime) Require(*key);
   }
 }
 

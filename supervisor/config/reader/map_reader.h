@@ -64,6 +64,10 @@ class MapReader {
   };
   std::vector<ChoiceItem> ReadChoices(std::string_view name);
 
+  // Reports keys that are for another runtime than the service's, and those that its runtime
+  // demands and that are missing.
+  void CheckRuntime(std::string_view runtime);
+
   // Readers of maps inside this one; none when the key is absent.
   std::optional<MapReader> Map(std::string_view name);
   std::vector<MapReader> MapList(std::string_view name);
@@ -86,6 +90,7 @@ class MapReader {
     const YamlNode* node = nullptr;
   };
   void CheckKeys();
+  void Require(const Key& key);
   void CheckKey(const YamlNode& key, const YamlNode& value);
   std::string PathOf(std::string_view name) const;
   // The scalar of a key; no node when absent or no scalar (reported).

@@ -9,11 +9,29 @@
 #include "base/strings.h"
 #include "supervisor/config/address_text.h"
 #include "supervisor/config/load_class.h"
+#include "supervisor/config/reader/dotnet_reader.h"
 #include "supervisor/config/reader/settings_tree.h"
 #include "supervisor/config/reader/value_check.h"
 
 namespace cohost::supervisor {
 namespace {
+
+constexpr std::string_view kNative = "native";
+constexpr std::string_view kDotnet = "dotnet";
+// Shorter is no time at all for a request.
+constexpr absl::Duration kLeastRequestTimeout = absl::Milliseconds(1);
+
+// Empty: it is none of ours, which was reported; then nothing is said about keys of runtimes.
+std::string_view ReadRuntime(MapReader& reader) {
+  if (!reader.Has("runtime")) return kNative;
+  const auto runtime = reader.ReadChoice("runtime");
+  if (!runtime.has_value()) return "";
+  return *runtime == kDotnet ? kDotnet : kNative;
+}
+
+void CheckRuntime(MapReader& reader, std::string_view runtime) {
+  if (!runtime.empty()) reader.CheckRuntime(runtime);
+}
 
 void ReadLoad(MapReader& reader, LoadProfile& load, ServicePlaces& places) {
   if (const auto text = reader.ReadChoice("class")) load.load_class = LoadClassOf(*text);
@@ -26,10 +44,15 @@ void ReadLoad(MapReader& reader, LoadProfile& load, ServicePlaces& places) {
   places.load_cpu = reader.PlaceOf("cpu");
 }
 
-void ReadLimits(MapReader& reader, ServiceLimits& limits) {
+void ReadLimits(MapReader& reader, std::string_view runtime, ServiceLimits& limits) {
+  CheckRuntime(reader, runtime);
   reader.Read("concurrency", limits.concurrency);
   reader.Read("queue", limits.queue);
   reader.Read("request_timeout", limits.request_timeout);
+  const bool may_be_none = runtime != kNative && limits.request_timeout == absl::ZeroDuration();
+  if (limits.request_timeout < kLeastRequestTimeout && !may_be_none) {
+    reader.Fail(*reader.node().Find("request_timeout"), "request_timeout", "must be at least 1ms");
+  }
   reader.Read("connections", limits.connections);
   reader.Read("header_size", limits.header_size);
   reader.Read("body_size", limits.body_size);
@@ -54,7 +77,8 @@ std::optional<Address> ReadAddressText(MapReader& reader, const YamlNode& text,
   return *std::move(address);
 }
 
-std::optional<Address> ReadAddressMap(MapReader& reader) {
+std::optional<Address> ReadAddressMap(MapReader& reader, std::string_view runtime) {
+  CheckRuntime(reader, runtime);
   const YamlNode* text = reader.node().Find("address");
   std::optional<Address> address;
   if (text != nullptr && text->kind != YamlNode::Kind::kEmpty) {
@@ -65,6 +89,7 @@ std::optional<Address> ReadAddressMap(MapReader& reader) {
   reader.ReadMode("mode", read.mode);
   reader.Read("owner", read.owner);
   reader.Read("backlog", read.backlog);
+  reader.Read("endpoint", read.endpoint);
   if (!address.has_value()) return std::nullopt;
   for (const std::string_view key : {"mode", "owner"}) {
     const YamlNode* value = reader.node().Find(key);
@@ -74,17 +99,19 @@ std::optional<Address> ReadAddressMap(MapReader& reader) {
   address->mode = read.mode;
   address->owner = std::move(read.owner);
   address->backlog = read.backlog;
+  address->endpoint = std::move(read.endpoint);
   return address;
 }
 
-void ReadListen(MapReader& reader, Service& service, ServicePlaces& places) {
+void ReadListen(MapReader& reader, std::string_view runtime, Service& service,
+                ServicePlaces& places) {
   const std::vector<const YamlNode*> items = reader.Items("listen");
   for (size_t i = 0; i < items.size(); ++i) {
     const Place place = reader.ItemPlace("listen", i, *items[i]);
     std::optional<Address> address;
     if (items[i]->kind == YamlNode::Kind::kMap) {
       MapReader map(*items[i], kListenBlock, place.key_path, reader.file(), reader.context());
-      address = ReadAddressMap(map);
+      address = ReadAddressMap(map, runtime);
     } else {
       address = ReadAddressText(reader, *items[i], absl::StrCat("listen[", i, "]"));
     }
@@ -98,25 +125,13 @@ void ReadListen(MapReader& reader, Service& service, ServicePlaces& places) {
   }
 }
 
-}  // namespace
-
-void ReadService(MapReader& reader, DeploymentDraft& draft) {
-  Service service;
-  ServicePlaces places;
-  reader.Read("name", service.name);
-  reader.Read("description", service.description);
-  // The only runtime of this version is the default; the others are refused by the key table.
-  reader.ReadChoice("runtime");
-  reader.Read("module", service.module);
-  reader.Read("data_images", service.data_images);
-  reader.Read("group", service.group);
-  places.name = reader.PlaceOf("name");
-  places.group = reader.PlaceOf("group");
-  ReadListen(reader, service, places);
+// What one service listens on, is placed by and may use.
+void ReadUse(MapReader& reader, std::string_view runtime, Service& service, ServicePlaces& places) {
+  ReadListen(reader, runtime, service, places);
   places.load_class = places.load_memory = places.load_cpu = reader.PlaceOf("load");
   if (auto load = reader.Map("load")) ReadLoad(*load, service.load, places);
   if (auto limits = reader.Map("limits")) {
-    ReadLimits(*limits, service.limits);
+    ReadLimits(*limits, runtime, service.limits);
     places.limits_memory = limits->PlaceOf("memory");
   }
   if (auto health = reader.Map("health")) {
@@ -124,6 +139,29 @@ void ReadService(MapReader& reader, DeploymentDraft& draft) {
     health->Read("interval", service.health.interval);
     health->Read("timeout", service.health.timeout);
   }
+}
+
+}  // namespace
+
+void ReadService(MapReader& reader, DeploymentDraft& draft) {
+  Service service;
+  ServicePlaces places;
+  reader.Read("name", service.name);
+  reader.Read("description", service.description);
+  const std::string_view runtime = ReadRuntime(reader);
+  CheckRuntime(reader, runtime);
+  if (runtime == kDotnet) {
+    service.runtime = Runtime::kDotnet;
+    service.instances = Instances::kOne;
+    service.limits.request_timeout = absl::ZeroDuration();
+    ReadDotnet(reader, service.dotnet);
+  }
+  reader.Read("module", service.module);
+  reader.Read("data_images", service.data_images);
+  reader.Read("group", service.group);
+  places.name = reader.PlaceOf("name");
+  places.group = reader.PlaceOf("group");
+  ReadUse(reader, runtime, service, places);
   reader.Read("warmup", service.warmup);
   if (const YamlNode* settings = reader.node().Find("settings");
       settings != nullptr && settings->kind != YamlNode::Kind::kEmpty) {

@@ -25,6 +25,7 @@ ConfigTest::ConfigTest() {
   if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "mkdtemp failed";
   folder_ = name;
   Write("m.so", "a module");
+  Write("App.dll", "an assembly");
 }
 
 ConfigTest::~ConfigTest() {

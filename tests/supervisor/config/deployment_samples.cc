@@ -40,7 +40,21 @@ GroupPolicy PolicyOfEverything() {
   policy.log_size = MiB(1);
   policy.log_files = 2;
   policy.signatures_from = {"no", "release"};
+  policy.dotnet = {DotnetProfile::kThroughput,
+                   GarbageCollector::kServer,
+                   /*concurrent=*/true,
+                   /*tiered_pgo=*/true,
+                   /*write_xor_execute=*/true,
+                   MiB(16),
+                   5,
+                   MiB(384),
+                   /*invariant_globalization=*/true};
   return policy;
+}
+
+// The fixture has it in the same folder.
+std::string AppBeside(const std::string& module) {
+  return absl::StrCat(module.substr(0, module.rfind('/') + 1), "App.dll");
 }
 
 Service ServiceOfEverything(const std::string& module) {
@@ -82,6 +96,25 @@ Service ServiceOfEverything(const std::string& module) {
   return service;
 }
 
+Service DotnetServiceOfEverything(const std::string& app) {
+  Service service;
+  service.name = "orders";
+  service.runtime = Runtime::kDotnet;
+  service.dotnet = {app,
+                    {{"ASPNETCORE_ENVIRONMENT", "${env:STAGE}"}, {"EMPTY", ""}, {"no", "a\nb"}},
+                    {"--verbose", "no"},
+                    {"app.db", "uploads/**"},
+                    "/srv/orders/",
+                    Isolation::kShared};
+  Address address = Tcp("127.0.0.1", 8102);
+  address.endpoint = "Grpc";
+  service.listen = {address};
+  service.limits.request_timeout = absl::Seconds(20);
+  service.limits.concurrency = 32;
+  service.instances = Instances::kAll;
+  return service;
+}
+
 }  // namespace
 
 Deployment DeploymentOfEverything(const std::string& module) {
@@ -90,7 +123,8 @@ Deployment DeploymentOfEverything(const std::string& module) {
                      "/var/lib/cohost-example",
                      Unix("unix:", "/run/elsewhere/admin.sock"),
                      Tcp("127.0.0.1", 9464),
-                     {{"no", module}, {"release", module}}};
+                     {{"no", module}, {"release", module}},
+                     "/opt/dotnet"};
   deployment.grouping = {Strategy::kLoadProfile, 20, MiB(512), 2.5};
   deployment.group_defaults = PolicyOfEverything();
   deployment.group_defaults.workers = 2;
@@ -100,7 +134,7 @@ Deployment DeploymentOfEverything(const std::string& module) {
   other.policy.identity.supplementary_groups.clear();
   other.policy.signatures_from.clear();
   deployment.groups = {group, other};
-  deployment.services = {ServiceOfEverything(module)};
+  deployment.services = {ServiceOfEverything(module), DotnetServiceOfEverything(AppBeside(module))};
   return deployment;
 }
 
@@ -184,6 +218,10 @@ GroupPolicy RandomDeployments::Policy() {
   policy.log_size = Bytes{Number(KiB(64).count, GiB(1024).count)};
   policy.log_files = static_cast<uint32_t>(Number(1, 1000));
   if (Coin()) policy.signatures_from = {"1e3", "null"};
+  if (Coin()) policy.dotnet = DotnetPolicy::Of(DotnetProfile::kThroughput);
+  policy.dotnet.concurrent = Coin();
+  policy.dotnet.gen0_size = Bytes{Number(0, GiB(1).count)};
+  policy.dotnet.heap_limit = Bytes{Number(0, GiB(16384).count)};
   return policy;
 }
 
@@ -200,6 +238,26 @@ Address RandomDeployments::Listen(size_t index) {
   }
   address.backlog = static_cast<int>(Number(1, 65'535));
   return address;
+}
+
+void RandomDeployments::MakeDotnet(Service& service) {
+  service.runtime = Runtime::kDotnet;
+  service.module.clear();
+  service.data_images.clear();
+  service.access_log = false;
+  const ServiceLimits limits = service.limits;
+  service.limits = {};
+  service.limits.concurrency = limits.concurrency;
+  service.limits.queue = limits.queue;
+  service.limits.connections = limits.connections;
+  service.limits.request_timeout = Coin() ? absl::ZeroDuration() : limits.request_timeout;
+  service.dotnet.app = AppBeside(module_);
+  service.dotnet.environment = {{"null", "~"}, {"A", "x\n"}};
+  if (Coin()) service.dotnet.arguments = {"--", "null", "a: b"};
+  if (Coin()) service.dotnet.persist = {"*.db"};
+  if (Coin()) service.dotnet.data_protection_name = "no";
+  if (Coin()) service.dotnet.isolation = Isolation::kShared;
+  if (Coin()) service.listen[0].endpoint = "1e3";
 }
 
 Service RandomDeployments::NextService(size_t index) {
@@ -234,6 +292,7 @@ Service RandomDeployments::NextService(size_t index) {
   service.instances = Coin() ? Instances::kOne : Instances::kAll;
   service.overlap = Coin();
   service.access_log = Coin();
+  if (Number(0, 3) == 0) MakeDotnet(service);
   return service;
 }
 

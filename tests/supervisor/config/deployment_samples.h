@@ -34,6 +34,7 @@ class RandomDeployments {
   GroupPolicy Policy();
   Address Listen(size_t index);
   Service NextService(size_t index);
+  void MakeDotnet(Service& service);
 
   std::mt19937_64 random_;
   const std::string module_;

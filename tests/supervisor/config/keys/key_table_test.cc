@@ -20,15 +20,24 @@ class KeyTableTest : public ConfigTest {
   KeyTableTest() {
     Write("module.so", "another module");
     Write("words.image", "data");
+    Write("Shop.dll", "another assembly");
     Write("release.pub", "key");
     Write("services.d/x.yaml",
           "services: [{name: x, module: ../m.so, listen: [\"http://127.0.0.1:9\"]}]\n");
   }
 
-  // A complete deployment that has `text` in the map of `block`, instead of the key `without`.
-  LoadResult LoadWith(const Block& block, std::string_view without, const std::string& text) {
-    std::map<std::string, std::string> service = {
-        {"name", "a"}, {"module", "m.so"}, {"listen", "[\"http://127.0.0.1:8001\"]"}};
+  // A complete deployment that has `text` in the map of `block`, instead of the key `without`; its
+  // service is of that runtime.
+  LoadResult LoadWith(const Block& block, std::string_view without, const std::string& text,
+                      std::string_view runtime = "") {
+    std::map<std::string, std::string> service = {{"name", "a"},
+                                                  {"listen", "[\"http://127.0.0.1:8001\"]"}};
+    if (runtime == "dotnet") {
+      service["runtime"] = "dotnet";
+      service["app"] = "App.dll";
+    } else {
+      service["module"] = "m.so";
+    }
     std::map<std::string, std::string> group = {{"name", "g"}};
     std::string top = "version: 1\n";
     const std::string title(block.title);
@@ -47,7 +56,7 @@ class KeyTableTest : public ConfigTest {
       group.erase(std::string(without));
     } else if (title.rfind("groups[].", 0) == 0) {
       group[title.substr(9)] = inner;
-    } else if (title == "host.admin" || title == "host.metrics") {
+    } else if (title.rfind("host.", 0) == 0) {
       absl::StrAppend(&top, "host: {", title.substr(5), ": ", inner, "}\n");
     } else {
       absl::StrAppend(&top, title, ": ", inner, "\n");
@@ -90,17 +99,17 @@ class KeyTableTest : public ConfigTest {
 };
 
 TEST_F(KeyTableTest, EveryExampleIsReadAndChangesTheDeployment) {
-  const LoadResult plain = LoadWith(kRootBlock, "", "");
-  ASSERT_TRUE(plain.deployment.has_value()) << AllErrors(plain);
   size_t read = 0;
   ForEachKey([&](const Block& block, const Key& key) {
+    const LoadResult plain = LoadWith(kRootBlock, "", "", key.runtime);
+    ASSERT_TRUE(plain.deployment.has_value()) << AllErrors(plain);
     if (key.state == KeyState::kReserved || key.type == KeyType::kMap) return;
     ASSERT_FALSE(key.example.empty());
     if (!StandsAlone(key)) return;
     // A group and a version have one example only; runtime and name are compared below.
     const std::string more =
         &block == &kServiceBlock && key.name == "group" ? "group: g" : Line(key, key.example);
-    const LoadResult with = LoadWith(block, key.name, more);
+    const LoadResult with = LoadWith(block, key.name, more, key.runtime);
     ASSERT_TRUE(with.deployment.has_value()) << AllErrors(with);
     ++read;
     if (key.name == "version" || key.name == "runtime") return;
@@ -113,14 +122,14 @@ TEST_F(KeyTableTest, DefaultsAreThoseOfTheDeployment) {
   size_t compared = 0;
   ForEachKey([&](const Block& block, const Key& key) {
     if (key.default_text.empty() || &block == &kListenBlock) return;
-    const LoadResult plain = LoadWith(block, "", "");
-    const LoadResult with = LoadWith(block, "", Line(key, key.default_text));
+    const LoadResult plain = LoadWith(block, "", "", key.runtime);
+    const LoadResult with = LoadWith(block, "", Line(key, key.default_text), key.runtime);
     ASSERT_TRUE(plain.deployment.has_value()) << AllErrors(plain);
     ASSERT_TRUE(with.deployment.has_value()) << AllErrors(with);
     EXPECT_EQ(*with.deployment, *plain.deployment);
     ++compared;
   });
-  EXPECT_GE(compared, 39u);
+  EXPECT_GE(compared, 48u);
   const LoadResult map = LoadWith(kListenBlock, "", "mode: \"0600\", backlog: 1024");
   ASSERT_TRUE(map.deployment.has_value()) << AllErrors(map);
   EXPECT_EQ(map.deployment->services[0].listen[0].mode, Address().mode);
@@ -143,7 +152,7 @@ TEST_F(KeyTableTest, RangesHoldAtBothEnds) {
     const std::string huge = key.type == KeyType::kBytes      ? "99999Ti"
                              : key.type == KeyType::kDuration ? "9000d"
                                                               : "99999999999";
-    const LoadResult result = LoadWith(block, key.name, Line(key, huge));
+    const LoadResult result = LoadWith(block, key.name, Line(key, huge), key.runtime);
     ASSERT_EQ(result.errors.size(), 1u) << AllErrors(result);
     EXPECT_NE(result.errors[0].message.find(
                   absl::StrCat("allowed: ", AsAbsl(key.least), " to ", AsAbsl(key.most))),
@@ -189,7 +198,21 @@ TEST_F(KeyTableTest, TheSchemaHasEveryKeyOfThisVersion) {
     EXPECT_NE(schema.find(absl::StrCat("\"", AsAbsl(key.name), "\": {")), std::string::npos);
   });
   EXPECT_EQ(schema.find("\"rapid_fail\""), std::string::npos);
-  EXPECT_EQ(schema.find("dotnet\""), std::string::npos);
+  EXPECT_EQ(schema.find("\"solo\""), std::string::npos);
+}
+
+TEST_F(KeyTableTest, KeysOfOneRuntimeAreRefusedForTheOther) {
+  size_t refused = 0;
+  ForEachKey([&](const Block& block, const Key& key) {
+    if (key.runtime.empty() || key.state == KeyState::kReserved) return;
+    const std::string_view other = key.runtime == "dotnet" ? "native" : "dotnet";
+    const LoadResult result = LoadWith(block, "", Line(key, key.example), other);
+    ASSERT_EQ(result.errors.size(), 1u) << AllErrors(result);
+    EXPECT_EQ(result.errors[0].message,
+              absl::StrCat("only services of the runtime '", AsAbsl(key.runtime), "' have it"));
+    ++refused;
+  });
+  EXPECT_GE(refused, 16u);
 }
 
 TEST_F(KeyTableTest, UnknownKeysNameTheNearest) {
@@ -204,8 +227,8 @@ TEST_F(KeyTableTest, UnknownKeysNameTheNearest) {
 }
 
 TEST_F(KeyTableTest, ReservedChoicesAreNotInThisVersion) {
-  ExpectOnly(LoadText(OneService("  runtime: dotnet\n")), 6, 12, "services[0].runtime",
-             "'dotnet' is not in this version");
+  ExpectOnly(LoadWith(kServiceBlock, "", "isolation: solo", "dotnet"), 3, 15,
+             "services[0].isolation", "'solo' is not in this version");
   ExpectOnly(LoadText(OneService("  instances: on\n")), 6, 14, "services[0].instances",
              "expected one of one, all, not 'on', did you mean 'one'?");
 }
