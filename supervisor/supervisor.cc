@@ -406,9 +406,7 @@ void Supervisor::RefreshModules() {
     }
   }
   for (const auto& [name, service] : deployer_->prepared().services) {
-    std::vector<std::string> hashes = {service.module.hash};
-    for (const auto& [image_name, image] : service.data_images) hashes.push_back(image.hash);
-    store_->SetUses(name, std::move(hashes));
+    store_->SetUses(name, StoredHashesOf(service));
   }
   ListModules();
   store_timer_.Start(kCollectDelay, [this] { CollectModules(); });

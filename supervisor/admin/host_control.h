@@ -82,6 +82,7 @@ struct StoreOutcome {
   StoreCheck check;
   std::vector<std::string> missing;  // files that services in force need, one line each
   StoreCollection collection;
+  std::vector<std::string> removed_trees;  // paths
 };
 
 // A file of the store that services use.

@@ -13,7 +13,6 @@
 #include "supervisor/deployer/deployment_change.h"
 #include "supervisor/deployer/pool_targets.h"
 #include "supervisor/deployer/signature_requirement.h"
-#include "supervisor/deployer/store_care.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -42,9 +41,10 @@ Preparation Prepare(const DeployerParts& parts, Deployment deployment, const Hel
   return preparation;
 }
 
-// Trusted keys may change at any time, the rest of host: only between two runs.
+// Trusted keys, and where .NET is, may change at any time, the rest of host: only between two runs.
 bool IsSameHost(Host a, const Host& b) {
   a.signing_keys = b.signing_keys;
+  a.dotnet_root = b.dotnet_root;
   return a == b;
 }
 
@@ -234,17 +234,26 @@ void Deployer::Deploy(const Caller& caller, DeployRequest request, Done<DeployOu
     next->canary_time = request.canary_time;
     next->done = done;
     Service service = found->second.service;
+    std::string& source = service.runtime == Runtime::kDotnet ? service.dotnet.app : service.module;
     // Another file than the deployment names; or one that is held stays held.
     next->held = in_force_.pins().contains(service.name) ||
-                 (!request.path.empty() && request.path != service.module);
-    if (!request.path.empty()) service.module = request.path;
+                 (!request.path.empty() && request.path != source);
+    if (!request.path.empty()) source = request.path;
     OnDisk<ServicePreparation>(
-        [this, service, keys = prepared().deployment.host.signing_keys] {
-          return PrepareService(service, parts_.store, keys, nullptr);
+        [this, service, around = SurroundingsOf(service.name)] {
+          return PrepareService(service, parts_.store, around, nullptr);
         },
         [this, next](ServicePreparation preparation) { Take(next, std::move(preparation)); });
   };
   Begin({caller, run, done});
+}
+
+ServiceSurroundings Deployer::SurroundingsOf(const std::string& service) const {
+  ServiceSurroundings around{prepared().deployment.host, {prepared().default_identity.uid}};
+  for (const PlacedGroup& group : PlacementOf(service, placement()).groups) {
+    around.owner.uid = IdentityOf(prepared(), group).uid;
+  }
+  return around;
 }
 
 void Deployer::Take(const std::shared_ptr<NextVersion>& next, ServicePreparation preparation) {
@@ -448,8 +457,8 @@ void Deployer::RestoreService(const Caller& caller, const RollbackRequest& reque
   next->outcome.restored = version.change.revision;
   next->done = done;
   OnDisk<ServicePreparation>(
-      [this, version, keys = prepared().deployment.host.signing_keys] {
-        return PrepareService(version.service, parts_.store, keys, &version.change.files);
+      [this, version, around = SurroundingsOf(version.service.name)] {
+        return PrepareService(version.service, parts_.store, around, &version.change.files);
       },
       [this, next](ServicePreparation preparation) { Take(next, std::move(preparation)); });
 }
@@ -465,6 +474,8 @@ void Deployer::RestoreDeployment(const Caller& caller, uint64_t revision,
         Deployment deployment = earlier->deployment;
         // A key that is not trusted any more does not come back with an old deployment.
         deployment.host.signing_keys = prepared().deployment.host.signing_keys;
+        // Nor does a .NET that may be gone.
+        deployment.host.dotnet_root = prepared().deployment.host.dotnet_root;
         OnDisk<Preparation>([this, deployment = std::move(deployment),
                              files = earlier->files] { return Prepare(parts_, deployment, files); },
                             [this, caller, revision, done](Preparation preparation) {
@@ -559,7 +570,7 @@ void Deployer::MaintainStore(bool check, bool collect, Done<StoreOutcome> done) 
           boost::asio::post(parts_.loop,
                             [this, check, collect, done, hashes = std::move(hashes)]() mutable {
                               if (hashes.ok()) {
-                                return Collect(*std::move(hashes), check, collect, done);
+                                return Collect(*std::move(hashes), {check, collect}, done);
                               }
                               done(hashes.status());
                               EndOperation();
@@ -569,18 +580,18 @@ void Deployer::MaintainStore(bool check, bool collect, Done<StoreOutcome> done) 
   Begin({Caller{}, run, done});
 }
 
-void Deployer::Collect(std::set<std::string> keep, bool check, bool collect,
+void Deployer::Collect(std::set<std::string> versions, StoreTasks tasks,
                        const Done<StoreOutcome>& done) {
-  std::vector<NeededFile> needed;
+  StoreNeeds needs{std::move(versions), {}};
   for (const auto& [name, service] : prepared().services) {
-    for (const UsedFile& file : FilesOf(service)) {
-      keep.insert(file.stored.hash);
-      needed.push_back({name, file.source, file.stored.hash, file.stored.kind});
+    needs.versions.insert(service.module.hash);
+    for (UsedFile& file : FilesOf(service)) {
+      needs.files.push_back({name, std::move(file.source), file.stored.hash, file.stored.kind});
     }
   }
   OnDisk<absl::StatusOr<StoreOutcome>>(
-      [this, keep = std::move(keep), needed = std::move(needed), check, collect] {
-        return CareForStore(parts_.store, keep, needed, check, collect);
+      [this, needs = std::move(needs), state = prepared().deployment.host.state_dir, tasks] {
+        return CareForStore(parts_.store, state, needs, tasks);
       },
       [this, done](absl::StatusOr<StoreOutcome> outcome) {
         if (outcome.ok()) {
@@ -592,6 +603,10 @@ void Deployer::Collect(std::set<std::string> keep, bool check, bool collect,
                               FormatBytes(outcome->collection.freed)));
             // Ignoring a failure: a row without its file is only a line of history.
             parts_.state.ForgetModules(std::move(removed), [](const absl::Status&) {});
+          }
+          if (!outcome->removed_trees.empty()) {
+            Tell("trees_collected", "", nullptr,
+                 absl::StrCat(outcome->removed_trees.size(), " versions that nobody goes back to"));
           }
           for (const std::string& damaged : outcome->check.damaged) {
             Tell("store_damaged", "", nullptr, damaged);

@@ -21,6 +21,7 @@
 #include "supervisor/deployer/plan.h"
 #include "supervisor/deployer/prepared_deployment.h"
 #include "supervisor/deployer/rollout.h"
+#include "supervisor/deployer/store_care.h"
 #include "supervisor/event_log.h"
 #include "supervisor/listen/listener_set.h"
 #include "supervisor/loop/timers.h"
@@ -134,6 +135,8 @@ class Deployer {
   void FinishRestore(const Caller& caller, uint64_t restored, Preparation preparation,
                      const Done<DeployOutcome>& done);
 
+  // Of a service in force.
+  ServiceSurroundings SurroundingsOf(const std::string& service) const;
   // What was prepared, if it may run where its service is placed.
   void Take(const std::shared_ptr<NextVersion>& next, ServicePreparation preparation);
   std::unique_ptr<PreparedDeployment> NextDeployment(
@@ -148,8 +151,7 @@ class Deployer {
   void Follow(const std::shared_ptr<NextVersion>& next);
   RolloutSettings Watch(const NextVersion& next, bool canary_only) const;
 
-  void Collect(std::set<std::string> keep, bool check, bool collect,
-               const Done<StoreOutcome>& done);
+  void Collect(std::set<std::string> versions, StoreTasks tasks, const Done<StoreOutcome>& done);
   void Tell(std::string_view kind, const std::string& service, const Caller* caller,
             const std::string& text);
 

@@ -18,6 +18,10 @@ ModuleRecord RecordOf(const StoredFile& file, const std::string& source,
           revision.applied, revision.uid};
 }
 
+const std::string& SourceOf(const Service& service) {
+  return service.runtime == Runtime::kDotnet ? service.dotnet.app : service.module;
+}
+
 }  // namespace
 
 void CompareDeployments(const PreparedDeployment* before, const PreparedDeployment& after,
@@ -61,7 +65,7 @@ std::vector<ServiceChange> ServiceChanges(const std::map<std::string, ServiceCha
     ServiceChange& change = add(name);
     change.fingerprint = fingerprint;
     change.files = HashesOf(service);
-    change.source = service.service.module;
+    change.source = SourceOf(service.service);
   }
   for (const auto& [name, change] : known) {
     if (!after.services.contains(name)) add(name);
@@ -78,7 +82,7 @@ std::vector<ModuleRecord> ModuleRecords(const std::vector<ServiceChange>& change
     if (service == after.services.end()) continue;
     const PreparedService& prepared = service->second;
     records.try_emplace(prepared.module.hash,
-                        RecordOf(prepared.module, prepared.service.module, revision));
+                        RecordOf(prepared.module, SourceOf(prepared.service), revision));
     for (const auto& [name, image] : prepared.data_images) {
       records.try_emplace(image.hash,
                           RecordOf(image, prepared.service.data_images.at(name), revision));

@@ -10,11 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/system/file.h"
+#include "supervisor/dotnet/runtime_environment.h"
 
 namespace cohost::supervisor {
 namespace {
 
-std::string DataFolder(const PreparedDeployment& prepared, const std::string& service) {
+std::string DataFolderOf(const PreparedDeployment& prepared, const std::string& service) {
   return absl::StrCat(prepared.deployment.host.state_dir, "/data/", service);
 }
 
@@ -36,13 +37,20 @@ std::shared_ptr<const ServiceTarget> MakeServiceTarget(const PreparedDeployment&
     const Listener* listener =
         listeners.Find(ListenerKey(service.service.listen[i], service.service.name, i));
     if (listener != nullptr) {
-      target->listeners.push_back({listener->address.text, listener->fd.get()});
+      target->listeners.push_back(
+          {listener->address.text, listener->fd.get(), service.service.listen[i].endpoint});
     }
   }
   target->instances = service.service.instances;
   target->overlap = service.service.overlap;
   target->access_log = service.service.access_log;
-  target->data_folder = DataFolder(prepared, service.service.name);
+  target->data_folder = DataFolderOf(prepared, service.service.name);
+  const DotnetService& dotnet = service.service.dotnet;
+  target->environment = service.environment;
+  target->arguments = dotnet.arguments;
+  target->data_protection_name =
+      dotnet.data_protection_name.empty() ? service.service.name : dotnet.data_protection_name;
+  target->isolation = dotnet.isolation.value_or(Isolation::kShared);
   return target;
 }
 
@@ -93,6 +101,9 @@ PoolTarget MakePoolTarget(const PreparedDeployment& prepared, const Placement& p
     out.name = group.name;
     out.policy = PolicyOf(prepared, group);
     out.identity = IdentityOf(prepared, group);
+    if (group.runtime == Runtime::kDotnet) {
+      out.environment = DotnetEnvironment(out.policy, prepared.dotnet_root);
+    }
     for (const PlacedService& placed : group.services) {
       const uint64_t id = ids.Assign(placed.name);
       if (stopped.contains(placed.name)) continue;
@@ -121,7 +132,9 @@ absl::Status MakeDataFolders(const PreparedDeployment& prepared, const Placement
   for (const PlacedGroup& group : placement.groups) {
     const ProcessIdentity& identity = IdentityOf(prepared, group);
     for (const PlacedService& placed : group.services) {
-      const std::string folder = DataFolder(prepared, placed.name);
+      // Those of applications were made with their trees, for more than one to write.
+      if (group.runtime == Runtime::kDotnet) continue;
+      const std::string folder = DataFolderOf(prepared, placed.name);
       COHOST_RETURN_IF_ERROR(MakeFolders(folder, 0750));
       if (identity.uid && chown(folder.c_str(), *identity.uid, identity.gid.value_or(-1)) != 0) {
         return ErrnoStatus(errno, "chown", folder);

@@ -35,7 +35,7 @@ PoolTarget MakePoolTarget(const PreparedDeployment& prepared, const Placement& p
 void AddCanary(const PreparedDeployment& prepared, const PreparedService& canary,
                const ListenerSet& listeners, const ServiceIds& ids, PoolTarget& target);
 
-// state_dir/data/SERVICE for every service, owned by whom its workers run as.
+// state_dir/data/SERVICE for every native service, owned by whom its workers run as.
 absl::Status MakeDataFolders(const PreparedDeployment& prepared, const Placement& placement);
 
 // Whom the workers of a placed group run as, and its policy.

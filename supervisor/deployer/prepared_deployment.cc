@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/deployer/prepared_deployment.h"
 
-#include <cstring>
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/sha256.h"
 #include "base/status.h"
 #include "base/strings.h"
-#include "supervisor/config/settings_secrets.h"
+#include "supervisor/deployer/service_preparer.h"
 #include "supervisor/deployer/worker_identity.h"
 #include "supervisor/modules/signing/trusted_keys.h"
 
@@ -19,87 +19,11 @@ ConfigProblem Problem(std::string key_path, const absl::Status& status) {
   return {"", 0, 0, std::move(key_path), std::string(status.message())};
 }
 
-// Length before content, so that no two different lists of fields read the same.
-void Append(std::string& out, std::string_view field) {
-  absl::StrAppend(&out, field.size(), ":");
-  out.append(field);
-}
-
-void Append(std::string& out, absl::Duration duration) {
-  Append(out, absl::FormatDuration(duration));
-}
-
-void Append(std::string& out, uint64_t number) { Append(out, absl::StrCat(number)); }
-
-// The files of one service: from its sources, or from the store.
-class FileSource {
- public:
-  // `verify`: what comes from the store is read and compared with its hash.
-  FileSource(ModuleStore& store, ModuleStore::Batch& batch, const ServiceFiles* files, bool verify)
-      : store_(store), batch_(batch), files_(files), verify_(verify) {}
-
-  absl::StatusOr<StoredFile> Module(const Service& service) const {
-    if (files_ == nullptr) return batch_.Add(service.module, StoredKind::kModule);
-    return Stored(files_->module, StoredKind::kModule);
-  }
-  absl::StatusOr<StoredFile> Image(const std::string& name, const std::string& source) const {
-    if (files_ == nullptr) return batch_.Add(source, StoredKind::kDataImage);
-    const auto hash = files_->data_images.find(name);
-    if (hash == files_->data_images.end()) {
-      return absl::NotFoundError(absl::StrCat("no file is kept for '", name, "'"));
-    }
-    return Stored(hash->second, StoredKind::kDataImage);
-  }
-
- private:
-  absl::StatusOr<StoredFile> Stored(const std::string& hash, StoredKind kind) const {
-    COHOST_ASSIGN_OR_RETURN(StoredFile file, store_.Find(hash, kind));
-    if (!verify_) return file;
-    const absl::StatusOr<Bytes> size = CheckStoredFile(file.path, {hash, kind});
-    if (size.ok()) return file;
-    return Annotate(size.status(), absl::StrCat("'", file.path, "'"));
-  }
-
-  ModuleStore& store_;
-  ModuleStore::Batch& batch_;
-  const ServiceFiles* files_;
-  const bool verify_;
-};
-
-PreparedService PrepareFiles(const Service& service, const FileSource& files,
-                             std::vector<std::string>& remarks,
-                             std::vector<ConfigProblem>& problems) {
-  const std::string key = absl::StrCat("services.", service.name);
-  PreparedService out;
-  out.service = service;
-  if (auto module = files.Module(service); module.ok()) {
-    out.module = *std::move(module);
-    for (const std::string& warning : out.module.warnings) {
-      remarks.push_back(absl::StrCat(service.module, ": ", warning));
-    }
-  } else {
-    problems.push_back(Problem(key + ".module", module.status()));
-  }
-  for (const auto& [name, path] : service.data_images) {
-    if (auto image = files.Image(name, path); image.ok()) {
-      out.data_images.emplace(name, *std::move(image));
-    } else {
-      problems.push_back(Problem(absl::StrCat(key, ".data_images.", name), image.status()));
-    }
-  }
-  if (auto settings = ResolveSecrets(service.settings); settings.ok()) {
-    out.settings = *std::move(settings);
-  } else {
-    problems.push_back(Problem(key + ".settings", settings.status()));
-  }
-  out.revision = ServiceRevision(out);
-  return out;
-}
-
 // Of all services, each once.
 std::vector<std::pair<std::string, StoredKind>> SourcesOf(const Deployment& deployment) {
   std::set<std::pair<std::string, StoredKind>> sources;
   for (const Service& service : deployment.services) {
+    if (service.runtime != Runtime::kNative) continue;
     sources.emplace(service.module, StoredKind::kModule);
     for (const auto& [name, path] : service.data_images) {
       sources.emplace(path, StoredKind::kDataImage);
@@ -132,56 +56,115 @@ std::map<std::string, ContentSigners> SurveySigners(
   return survey.TakeSigners();
 }
 
-// The service as it is to run: as the deployment says, or as it is held.
-PreparedService PrepareHeld(const Service& service, const HeldService* held, bool goes_on,
-                            ModuleStore& store, ModuleStore::Batch& batch,
-                            PreparedDeployment& prepared, std::vector<ConfigProblem>& problems) {
-  const auto from_sources = [&] {
-    return PrepareFiles(service, FileSource(store, batch, nullptr, false), prepared.remarks,
-                        problems);
-  };
-  if (held == nullptr) return from_sources();
-  std::vector<ConfigProblem> missing;
-  const auto from_store = [&](const Service& what) {
-    return PrepareFiles(what, FileSource(store, batch, &held->files, !goes_on), prepared.remarks,
-                        missing);
-  };
-  if (held->replaced) {
-    PreparedService said = from_sources();
-    if (SourceFingerprint(said) != *held->replaced) return said;
-    PreparedService out = from_store(held->service);
+// .NET on this machine.
+absl::StatusOr<DotnetRuntime> FindDotnetOf(const Host& host) {
+  const char* environment = std::getenv("DOTNET_ROOT");
+  return FindDotnetRuntime(
+      {.configured = host.dotnet_root, .environment = environment == nullptr ? "" : environment});
+}
+
+bool NeedsDotnet(const Service& service) { return service.runtime == Runtime::kDotnet; }
+
+// All services of one deployment.
+class DeploymentPreparer {
+ public:
+  DeploymentPreparer(ModuleStore& store, const Deployment& deployment, bool goes_on,
+                     PreparedDeployment& prepared, std::vector<ConfigProblem>& problems)
+      : store_(store),
+        deployment_(deployment),
+        goes_on_(goes_on),
+        prepared_(prepared),
+        problems_(problems),
+        batch_(store),
+        trees_(store, deployment.host.state_dir) {
+    if (!goes_on) batch_.ReadAhead(SourcesOf(deployment));
+    const auto& services = deployment.services;
+    if (!std::any_of(services.begin(), services.end(), NeedsDotnet)) return;
+    dotnet_ = FindDotnetOf(deployment.host);
+    if (dotnet_.ok()) {
+      prepared.dotnet_root = dotnet_->installation.root;
+    } else if (goes_on) {
+      prepared.remarks.push_back(std::string(dotnet_.status().message()));
+    }
+  }
+
+  // The service as it is to run: as the deployment says, or as it is held.
+  PreparedService Prepare(const Service& service, const HeldService* held) {
+    if (held == nullptr) return FromSources(service);
+    return held->replaced ? PrepareReplaced(service, *held) : PrepareKept(service, *held);
+  }
+
+  absl::Status Commit() { return batch_.Commit(); }
+
+ private:
+  PreparedService FromSources(const Service& service) {
+    return Preparer(problems_).Prepare(service, FileOrigin::kSources, {}, OwnerOf(service));
+  }
+
+  PreparedService FromStore(const Service& service, const ServiceFiles& files,
+                            std::vector<ConfigProblem>& missing) {
+    const FileOrigin origin = goes_on_ ? FileOrigin::kStoreAsItRuns : FileOrigin::kStore;
+    return Preparer(missing).Prepare(service, origin, files, OwnerOf(service));
+  }
+
+  ServicePreparer Preparer(std::vector<ConfigProblem>& problems) {
+    return ServicePreparer({store_, batch_, trees_, &dotnet_, prepared_.remarks, problems});
+  }
+
+  PreparedService PrepareReplaced(const Service& service, const HeldService& held) {
+    PreparedService said = FromSources(service);
+    if (SourceFingerprint(said) != *held.replaced) return said;
+    std::vector<ConfigProblem> missing;
+    PreparedService out = FromStore(held.service, held.files, missing);
     if (missing.empty()) {
-      prepared.held.insert(service.name);
+      prepared_.held.insert(service.name);
       return out;
     }
-    prepared.remarks.push_back(absl::StrCat("service '", service.name,
-                                            "' runs as the deployment file says, not as it was "
-                                            "deployed: ",
-                                            missing.front().message));
+    prepared_.remarks.push_back(absl::StrCat("service '", service.name,
+                                             "' runs as the deployment file says, not as it was "
+                                             "deployed: ",
+                                             missing.front().message));
     return said;
   }
-  PreparedService out = from_store(service);
-  if (missing.empty()) return out;
-  if (!goes_on) {
-    problems.insert(problems.end(), missing.begin(), missing.end());
-    return out;
+
+  PreparedService PrepareKept(const Service& service, const HeldService& held) {
+    std::vector<ConfigProblem> missing;
+    PreparedService out = FromStore(service, held.files, missing);
+    if (missing.empty()) return out;
+    if (!goes_on_) {
+      problems_.insert(problems_.end(), missing.begin(), missing.end());
+      return out;
+    }
+    // Somebody has emptied the store: better the sources than nothing.
+    prepared_.remarks.push_back(absl::StrCat(
+        "service '", service.name, "' is read from its files again: ", missing.front().message));
+    return FromSources(service);
   }
-  // Somebody has emptied the store: better the sources than nothing.
-  prepared.remarks.push_back(absl::StrCat(
-      "service '", service.name, "' is read from its files again: ", missing.front().message));
-  return from_sources();
-}
+
+  // Whom the workers of the group run as where placement puts the service (placement.h, rule 1).
+  DataOwner OwnerOf(const Service& service) const {
+    for (const Group& group : deployment_.groups) {
+      const bool matches = std::find(group.match.begin(), group.match.end(),
+                                     service.load.load_class) != group.match.end();
+      if (service.group ? *service.group == group.name : matches) {
+        return {prepared_.identities.at(group.name).uid};
+      }
+    }
+    return {prepared_.default_identity.uid};
+  }
+
+  ModuleStore& store_;
+  const Deployment& deployment_;
+  const bool goes_on_;
+  PreparedDeployment& prepared_;
+  std::vector<ConfigProblem>& problems_;
+  ModuleStore::Batch batch_;
+  ApplicationTrees trees_;
+  // Asked only for services that need it.
+  absl::StatusOr<DotnetRuntime> dotnet_ = absl::NotFoundError("not looked for");
+};
 
 }  // namespace
-
-std::vector<UsedFile> FilesOf(const PreparedService& service) {
-  std::vector<UsedFile> files = {{"module", service.service.module, service.module}};
-  for (const auto& [name, image] : service.data_images) {
-    files.push_back(
-        {absl::StrCat("data_images.", name), service.service.data_images.at(name), image});
-  }
-  return files;
-}
 
 std::vector<ConfigProblem> ToProblems(const std::vector<ConfigError>& errors) {
   std::vector<ConfigProblem> problems;
@@ -194,13 +177,19 @@ std::vector<ConfigProblem> ToProblems(const std::vector<ConfigError>& errors) {
 }
 
 ServicePreparation PrepareService(const Service& service, ModuleStore& store,
-                                  const std::map<std::string, std::string>& signing_keys,
+                                  const ServiceSurroundings& surroundings,
                                   const ServiceFiles* files) {
   ServicePreparation out;
-  TrustedKeys keys = ReadKeys(signing_keys, out.problems);
+  TrustedKeys keys = ReadKeys(surroundings.host.signing_keys, out.problems);
   ModuleStore::Batch batch(store);
+  ApplicationTrees trees(store, surroundings.host.state_dir);
+  const absl::StatusOr<DotnetRuntime> dotnet =
+      NeedsDotnet(service) ? FindDotnetOf(surroundings.host)
+                           : absl::StatusOr<DotnetRuntime>(absl::NotFoundError("not looked for"));
+  const ServicePreparer preparer({store, batch, trees, &dotnet, out.remarks, out.problems});
   PreparedService prepared =
-      PrepareFiles(service, FileSource(store, batch, files, true), out.remarks, out.problems);
+      preparer.Prepare(service, files == nullptr ? FileOrigin::kSources : FileOrigin::kStore,
+                       files == nullptr ? ServiceFiles() : *files, surroundings.owner);
   if (!out.problems.empty()) return out;
   if (absl::Status status = batch.Commit(); !status.ok()) {
     out.problems.push_back(Problem("host.state_dir", Annotate(status, "module store")));
@@ -230,18 +219,16 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
   }
   TrustedKeys keys;
   if (!held.goes_on) keys = ReadKeys(deployment.host.signing_keys, out.problems);
-  ModuleStore::Batch batch(store);
-  if (!held.goes_on) batch.ReadAhead(SourcesOf(deployment));
+  DeploymentPreparer preparer(store, deployment, held.goes_on, *prepared, out.problems);
   for (Service& service : deployment.services) {
     const auto found = held.services.find(service.name);
     PreparedService ready =
-        PrepareHeld(service, found == held.services.end() ? nullptr : &found->second, held.goes_on,
-                    store, batch, *prepared, out.problems);
+        preparer.Prepare(service, found == held.services.end() ? nullptr : &found->second);
     service = ready.service;
     prepared->services.emplace(service.name, std::move(ready));
   }
   if (!out.problems.empty()) return out;
-  if (absl::Status status = batch.Commit(); !status.ok()) {
+  if (absl::Status status = preparer.Commit(); !status.ok()) {
     out.problems.push_back(Problem("host.state_dir", Annotate(status, "module store")));
     return out;
   }
@@ -255,86 +242,6 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
   prepared->deployment = std::move(deployment);
   out.prepared = std::move(prepared);
   return out;
-}
-
-namespace {
-
-// What a worker is not told: where the service is placed, and how its sockets are made.
-void AppendPlace(const Service& service, std::string& text) {
-  Append(text, service.group.value_or(""));
-  Append(text, static_cast<uint64_t>(service.load.load_class));
-  for (const double number : {service.load.requests_per_second, service.load.cpu}) {
-    Append(text, absl::StrCat(number));
-  }
-  Append(text, service.load.memory.count);
-  if (service.load.peak) {
-    Append(text,
-           absl::StrCat(service.load.peak->begin.minutes, "-", service.load.peak->end.minutes));
-  }
-  for (const Address& address : service.listen) {
-    Append(text, uint64_t{address.mode});
-    Append(text, address.owner.value_or(""));
-    Append(text, static_cast<uint64_t>(address.backlog));
-  }
-}
-
-uint64_t Fingerprint(const PreparedService& prepared, const Settings& settings,
-                     const std::string& place) {
-  const Service& service = prepared.service;
-  std::string text = place;
-  Append(text, service.name);
-  Append(text, static_cast<uint64_t>(service.runtime));
-  Append(text, prepared.module.hash);
-  for (const auto& [name, image] : prepared.data_images) {
-    Append(text, name);
-    Append(text, image.hash);
-  }
-  for (const auto& [key, value] : settings) {
-    Append(text, key);
-    Append(text, value);
-  }
-  for (const Address& address : service.listen) Append(text, address.Key());
-  for (const std::string& target : service.warmup) Append(text, target);
-  const ServiceLimits& limits = service.limits;
-  for (const uint64_t number :
-       {uint64_t{limits.concurrency}, uint64_t{limits.queue}, uint64_t{limits.connections},
-        limits.header_size.count, limits.body_size.count, limits.memory.count,
-        static_cast<uint64_t>(service.instances), uint64_t{service.overlap},
-        uint64_t{service.access_log}}) {
-    Append(text, number);
-  }
-  for (const absl::Duration duration :
-       {limits.request_timeout, limits.header_timeout, limits.io_timeout, limits.idle_timeout,
-        service.health.interval, service.health.timeout}) {
-    Append(text, duration);
-  }
-  Append(text, service.health.path);
-  Sha256 hash;
-  hash.Update(text);
-  const Sha256Digest digest = hash.Finish();
-  uint64_t revision = 0;
-  std::memcpy(&revision, digest.data(), sizeof revision);
-  // 0 means "none" in the protocols.
-  return revision == 0 ? 1 : revision;
-}
-
-}  // namespace
-
-uint64_t ServiceRevision(const PreparedService& service) {
-  return Fingerprint(service, service.settings, "");
-}
-
-uint64_t SourceFingerprint(const PreparedService& service) {
-  std::string place;
-  AppendPlace(service.service, place);
-  return Fingerprint(service, service.service.settings, place);
-}
-
-ServiceFiles HashesOf(const PreparedService& service) {
-  ServiceFiles files;
-  files.module = service.module.hash;
-  for (const auto& [name, image] : service.data_images) files.data_images[name] = image.hash;
-  return files;
 }
 
 }  // namespace cohost::supervisor

@@ -14,31 +14,14 @@
 #include "supervisor/config/config_error.h"
 #include "supervisor/config/deployment.h"
 #include "supervisor/config/deployment_loader.h"
+#include "supervisor/deployer/prepared_service.h"
 #include "supervisor/modules/module_store.h"
 #include "supervisor/modules/signing/signer_survey.h"
+#include "supervisor/modules/tree/data_folder.h"
 #include "supervisor/process/process_launcher.h"
 #include "supervisor/state/saved_state.h"
 
 namespace cohost::supervisor {
-
-// What the deployment says about one service, made ready: files are in the store, secrets resolved.
-struct PreparedService {
-  Service service;
-  StoredFile module;
-  std::map<std::string, StoredFile> data_images;  // by the name that the module asks for
-  Settings settings;                              // references resolved
-  uint64_t revision = 0;                          // ServiceRevision of all above
-};
-
-// One file that the workers of a service map. Views into the PreparedService.
-struct UsedFile {
-  std::string key;  // of the service: "module", "data_images.words"
-  const std::string& source;
-  const StoredFile& stored;
-};
-
-// Every file that workers get for the service: there is no other list of them.
-std::vector<UsedFile> FilesOf(const PreparedService& service);
 
 // A service that may run otherwise than the deployment says.
 struct HeldService {
@@ -61,6 +44,8 @@ struct PreparedDeployment {
   std::map<std::string, PreparedService> services;    // by name
   std::map<std::string, ProcessIdentity> identities;  // by name of a declared group
   ProcessIdentity default_identity;                   // of derived groups
+  // Where .NET is; empty: there is none, or no service needs it.
+  std::string dotnet_root;
   // Who signed the files, by the hash of the stored copy; empty without host.signing_keys.
   std::map<std::string, ContentSigners> signers;
   // Names of those that run as they are held, not as the deployment said.
@@ -75,11 +60,18 @@ struct Preparation {
   std::vector<ConfigProblem> problems;  // not empty: nothing is prepared
 };
 
-// Publishes modules and images, finds out who signed them (whether that is enough is known when the
-// services are placed: signature_requirement.h), resolves secrets and users. Blocks on disks and on
-// the user database; touches nothing but the store. Any thread, one at a time.
+// Publishes modules, images and applications, finds out who signed them (whether that is enough is
+// known when the services are placed: signature_requirement.h), resolves secrets and users. Blocks
+// on disks and on the user database; touches nothing but the store, trees, and what data folders
+// lack. Any thread, one at a time.
 Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as_root,
                               const HeldServices& held = {});
+
+// What is around a service that is prepared alone.
+struct ServiceSurroundings {
+  Host host;
+  DataOwner owner;  // of its data folder: whom its workers run as
+};
 
 // One service alone; with `files` it gets those, which the store must have, instead of its sources.
 // Problems have no file.
@@ -90,19 +82,9 @@ struct ServicePreparation {
   std::vector<ConfigProblem> problems;  // not empty: nothing is prepared
 };
 ServicePreparation PrepareService(const Service& service, ModuleStore& store,
-                                  const std::map<std::string, std::string>& signing_keys,
+                                  const ServiceSurroundings& surroundings,
                                   const ServiceFiles* files);
 
 std::vector<ConfigProblem> ToProblems(const std::vector<ConfigError>& errors);
-
-// Of everything that a worker is told about the service and of the content of its files: two
-// services with the same number are the same to a worker. Stable over restarts and builds.
-uint64_t ServiceRevision(const PreparedService& service);
-
-// The same of what the deployment says, with references to secrets instead of secrets: another
-// password is no other version of a service.
-uint64_t SourceFingerprint(const PreparedService& service);
-
-ServiceFiles HashesOf(const PreparedService& service);
 
 }  // namespace cohost::supervisor

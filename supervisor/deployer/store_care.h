@@ -23,11 +23,24 @@ struct NeededFile {
   StoredKind kind = StoredKind::kModule;
 };
 
-// Checks every file of the store, and that all of `needed` are there, removes those that nobody
-// needs, with what is known of them (signatures, what they were compiled of), or both. `keep` are
-// the hashes that somebody needs. Blocks on the disk; nothing may be published meanwhile.
-absl::StatusOr<StoreOutcome> CareForStore(ModuleStore& store, const std::set<std::string>& keep,
-                                          const std::vector<NeededFile>& needed, bool check,
-                                          bool collect);
+// What somebody needs of a store.
+struct StoreNeeds {
+  // Hashes of modules and images, and ids of trees, that are in force or that a rollback can go
+  // back to. What the manifests of these trees name is needed too.
+  std::set<std::string> versions;
+  std::vector<NeededFile> files;
+};
+
+struct StoreTasks {
+  bool check = false;
+  bool collect = false;
+};
+
+// Checks every file of the store, and that all of `needs.files` are there, removes those that
+// nobody needs, with what is known of them (signatures, what they were compiled of), and trees in
+// `state` (STATE/trees) of other versions, or both. Blocks on the disk; nothing may be published
+// meanwhile.
+absl::StatusOr<StoreOutcome> CareForStore(ModuleStore& store, const std::string& state,
+                                          const StoreNeeds& needs, StoreTasks tasks);
 
 }  // namespace cohost::supervisor

@@ -140,6 +140,13 @@ absl::StatusOr<StoredFile> ModuleStore::Publish(const std::string& source, Store
   return file;
 }
 
+absl::StatusOr<StoredFile> ModuleStore::PublishContent(std::string_view content, StoredKind kind) {
+  Publication publication(folder_);
+  COHOST_ASSIGN_OR_RETURN(StoredFile file, publication.AddContent(content, kind));
+  COHOST_RETURN_IF_ERROR(publication.Commit());
+  return file;
+}
+
 absl::StatusOr<StoredFile> ModuleStore::Find(const std::string& hash, StoredKind kind) const {
   const StoredName name{hash, kind};
   struct stat status;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -82,6 +83,9 @@ class ModuleStore {
   // same content again answers the same file. Errors as Publication::Add, with kind and source in
   // front; nothing enters the store then.
   absl::StatusOr<StoredFile> Publish(const std::string& source, StoredKind kind);
+
+  // The same for content that has no source.
+  absl::StatusOr<StoredFile> PublishContent(std::string_view content, StoredKind kind);
 
   // The stored file of that hash. NOT_FOUND when it is not there.
   absl::StatusOr<StoredFile> Find(const std::string& hash, StoredKind kind) const;

@@ -187,7 +187,9 @@ absl::StatusOr<Publication::Added> Publication::Add(const std::string& path, Sto
   if (size.count <= kHeldInMemory.count) {
     COHOST_ASSIGN_OR_RETURN(std::string hash, ReadWhole(source.fd.get(), size));
     COHOST_RETURN_IF_ERROR(CheckUnchanged(source, path));
-    COHOST_ASSIGN_OR_RETURN(added.file, StageContent({std::move(hash), kind}, size, &added.is_new));
+    COHOST_ASSIGN_OR_RETURN(
+        added.file, StageContent({std::move(hash), kind},
+                                 std::string_view(content_).substr(0, size.count), &added.is_new));
     return added;
   }
   if (MayHave(kind, size)) {
@@ -230,15 +232,21 @@ absl::StatusOr<std::string> Publication::ReadWhole(int source, Bytes size) {
   }
 }
 
-absl::StatusOr<StoredFile> Publication::StageContent(const StoredName& name, Bytes size,
-                                                     bool* is_new) {
-  StoredFile file{name.hash, folder_.PathOf(name), size, name.kind, {}};
+absl::StatusOr<StoredFile> Publication::AddContent(std::string_view content, StoredKind kind) {
+  Sha256 sha256;
+  sha256.Update(content);
+  bool is_new = false;
+  return StageContent({HexDigest(sha256.Finish()), kind}, content, &is_new);
+}
+
+absl::StatusOr<StoredFile> Publication::StageContent(const StoredName& name,
+                                                     std::string_view content, bool* is_new) {
+  StoredFile file{name.hash, folder_.PathOf(name), Bytes{content.size()}, name.kind, {}};
   if (Has(name, file.size)) return file;
   COHOST_RETURN_IF_ERROR(MakeStaging());
   const std::string temporary = staging_ + kCopyName;
   COHOST_ASSIGN_OR_RETURN(UniqueFd copy,
                           OpenFile(temporary, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
-  const std::string_view content = std::string_view(content_).substr(0, size.count);
   for (size_t offset = 0; offset < content.size(); offset += kChunk) {
     COHOST_RETURN_IF_ERROR(WriteAll(copy.get(), content.substr(offset, kChunk)));
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,9 @@ class Publication {
   // failed leaves the others as they are.
   absl::StatusOr<Added> Add(const std::string& source, StoredKind kind);
 
+  // Content that has no source, for instance a manifest.
+  absl::StatusOr<StoredFile> AddContent(std::string_view content, StoredKind kind);
+
   // A further copy of a stored file. DATA_LOSS when the file is not what its name says.
   absl::Status AddCopy(const StoredName& from, const StoredName& to);
 
@@ -72,8 +76,9 @@ class Publication {
   absl::Status MakeStaging();
   // The whole source into content_; its hash.
   absl::StatusOr<std::string> ReadWhole(int source, Bytes size);
-  // The first `size` bytes of content_ into the staging folder, if they are new.
-  absl::StatusOr<StoredFile> StageContent(const StoredName& name, Bytes size, bool* is_new);
+  // The content into the staging folder, if it is new.
+  absl::StatusOr<StoredFile> StageContent(const StoredName& name, std::string_view content,
+                                          bool* is_new);
   // Bytes of the source into the staging folder; their hash.
   absl::StatusOr<StoredFile> Stage(int source, const FileStamp& stamp, StoredKind kind);
   // The content is in the store or staged already.

@@ -36,6 +36,10 @@ uint64_t SpawnFingerprint(const GroupTarget& group) {
   mix(std::bit_cast<uint64_t>(group.policy.limits.cpu));
   mix(group.policy.limits.tasks);
   mix(group.policy.limits.open_files);
+  for (const std::string& variable : group.environment) {
+    mix(variable.size());
+    for (const char c : variable) mix(static_cast<unsigned char>(c));
+  }
   return hash == 0 ? 1 : hash;
 }
 

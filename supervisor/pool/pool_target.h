@@ -19,6 +19,8 @@ struct ListenerTarget {
   std::string address;  // as a person reads it
   // Borrowed; valid until the next Pool::Apply returns.
   int descriptor = -1;
+  // kDotnet: which of the application's endpoints takes its connections; empty: the default.
+  std::string endpoint;
 };
 
 struct ServiceTarget {
@@ -28,7 +30,7 @@ struct ServiceTarget {
   uint64_t revision = 0;
   std::string name;
   Runtime runtime = Runtime::kNative;
-  std::string module_path;                         // in the module store
+  std::string module_path;  // in the module store; kDotnet: the main assembly in its tree
   std::map<std::string, std::string> data_images;  // name -> absolute path in the store
   Settings settings;                               // references resolved
   ServiceLimits limits;
@@ -39,12 +41,19 @@ struct ServiceTarget {
   bool overlap = true;
   bool access_log = false;
   std::string data_folder;
+  // kDotnet
+  Settings environment;  // references resolved
+  std::vector<std::string> arguments;
+  std::string data_protection_name;
+  Isolation isolation = Isolation::kShared;
 };
 
 struct GroupTarget {
   std::string name;
   GroupPolicy policy;
   ProcessIdentity identity;  // policy.identity, resolved to numbers
+  // Of its workers, beside what every worker has: "KEY=value".
+  std::vector<std::string> environment;
   // Services that an operator stopped are left out.
   std::vector<std::shared_ptr<const ServiceTarget>> services;
   // A new version of one of `services` is tried in slot 0 first: the other slots keep this target
@@ -61,7 +70,7 @@ struct PoolTarget {
 // again on the same address has another.
 absl::StatusOr<uint64_t> ListenerToken(int descriptor);
 
-// Of everything that only a new process can take on: identity and limits. Never 0.
+// Of everything that only a new process can take on: identity, limits and environment. Never 0.
 uint64_t SpawnFingerprint(const GroupTarget& group);
 
 }  // namespace cohost::supervisor

@@ -168,6 +168,13 @@ absl::StatusOr<AssemblyInfo> ReadAssembly(int fd) {
   return info;
 }
 
+absl::StatusOr<CliUses> ReadUses(int fd, const CliUses& wanted) {
+  COHOST_ASSIGN_OR_RETURN(const PeFile file, PeFile::Read(fd));
+  COHOST_ASSIGN_OR_RETURN(const CliHeader header, ReadCliHeader(file));
+  COHOST_ASSIGN_OR_RETURN(const std::string bytes, file.ReadRange(header.metadata));
+  return CliUses::Parse(bytes, wanted);
+}
+
 absl::Status CheckFramework(const AssemblyInfo& assembly, const FrameworkVersion& framework) {
   const std::optional<AssemblyVersion> wanted = assembly.Framework();
   const AssemblyVersion present = {framework.major, framework.minor, 0xffff, 0xffff};

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "supervisor/modules/verify/cli_metadata.h"
+#include "supervisor/modules/verify/cli_uses.h"
 
 namespace cohost::supervisor {
 
@@ -43,6 +44,10 @@ struct AssemblyInfo {
 // alone). Read with pread(2); no number of the file is trusted. INVALID_ARGUMENT saying what is
 // wrong and what to do.
 absl::StatusOr<AssemblyInfo> ReadAssembly(int fd);
+
+// What of `wanted` an open assembly uses. Errors as ReadAssembly, of which only what is needed for
+// it is checked.
+absl::StatusOr<CliUses> ReadUses(int fd, const CliUses& wanted);
 
 // INVALID_ARGUMENT when the assembly needs a newer framework than this one.
 absl::Status CheckFramework(const AssemblyInfo& assembly, const FrameworkVersion& framework);

@@ -65,6 +65,8 @@ ProcessSpec Generation::SpecFor(const GroupTarget& group) const {
   spec.program = parts_.settings.worker_program;
   spec.arguments = {parts_.settings.worker_program};
   spec.environment = parts_.settings.environment;
+  spec.environment.insert(spec.environment.end(), group.environment.begin(),
+                          group.environment.end());
   spec.environment.push_back(absl::StrCat("COHOST_GROUP=", id_.group));
   spec.environment.push_back(absl::StrCat("COHOST_SLOT=", id_.slot));
   spec.environment.push_back(absl::StrCat("COHOST_GENERATION=", id_.number));

@@ -30,6 +30,32 @@ v1::Runtime ToProto(Runtime runtime) {
   return v1::RUNTIME_UNSPECIFIED;
 }
 
+v1::Isolation ToProto(Isolation isolation) {
+  switch (isolation) {
+    case Isolation::kShared:
+      return v1::ISOLATION_SHARED;
+    case Isolation::kSolo:
+      return v1::ISOLATION_SOLO;
+  }
+  return v1::ISOLATION_UNSPECIFIED;
+}
+
+void SetPairs(const Settings& pairs, google::protobuf::RepeatedPtrField<v1::Setting>& target) {
+  for (const auto& [key, value] : pairs) {
+    v1::Setting& pair = *target.Add();
+    pair.set_key(key);
+    pair.set_value(value);
+  }
+}
+
+void SetDotnet(const ServiceTarget& service, worker::v1::AssignRequest& request) {
+  if (service.runtime != Runtime::kDotnet) return;
+  SetPairs(service.environment, *request.mutable_environment());
+  for (const std::string& argument : service.arguments) request.add_arguments(argument);
+  request.set_data_protection_name(service.data_protection_name);
+  request.set_isolation(ToProto(service.isolation));
+}
+
 void SetLimits(v1::ServiceLimits& target, const ServiceLimits& limits) {
   target.set_concurrency(limits.concurrency);
   target.set_queue(limits.queue);
@@ -68,17 +94,14 @@ absl::StatusOr<worker::v1::AssignRequest> ToAssignRequest(const ServiceTarget& s
   request.set_name(service.name);
   request.set_runtime(ToProto(service.runtime));
   request.set_module_path(service.module_path);
-  for (const auto& [key, value] : service.settings) {
-    v1::Setting& setting = *request.add_settings();
-    setting.set_key(key);
-    setting.set_value(value);
-  }
+  SetPairs(service.settings, *request.mutable_settings());
   SetLimits(*request.mutable_limits(), service.limits);
   for (const ListenerTarget& listener : service.listeners) {
     COHOST_ASSIGN_OR_RETURN(const uint64_t token, ListenerToken(listener.descriptor));
     worker::v1::Endpoint& endpoint = *request.add_endpoints();
     endpoint.set_listener_token(token);
     endpoint.set_address(listener.address);
+    endpoint.set_endpoint(listener.endpoint);
   }
   for (const std::string& target : service.warmup) request.add_warmup(target);
   request.set_health_path(service.health.path);
@@ -88,6 +111,7 @@ absl::StatusOr<worker::v1::AssignRequest> ToAssignRequest(const ServiceTarget& s
   for (const auto& [name, path] : service.data_images)
     (*request.mutable_data_images())[name] = path;
   request.set_memory_bytes(service.limits.memory.count);
+  SetDotnet(service, request);
   return request;
 }
 

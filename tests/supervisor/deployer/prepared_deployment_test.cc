@@ -65,6 +65,35 @@ TEST(ServiceRevision, IsAnotherForEverythingThatAWorkerIsTold) {
   }
 }
 
+TEST(ServiceRevision, IsAnotherForEverythingThatAnApplicationIsTold) {
+  PreparedService application = Example();
+  application.service.runtime = Runtime::kDotnet;
+  application.service.dotnet.app = "/srv/App.dll";
+  const std::vector<std::function<void(PreparedService&)>> changes = {
+      [](PreparedService& s) {
+        s.environment = {{"A", "1"}};
+      },
+      [](PreparedService& s) { s.settings.emplace_back("A", "1"); },
+      [](PreparedService& s) { s.service.dotnet.arguments = {"a"}; },
+      [](PreparedService& s) { s.service.dotnet.persist = {"a"}; },
+      [](PreparedService& s) { s.service.dotnet.data_protection_name = "a"; },
+      [](PreparedService& s) { s.service.dotnet.isolation = Isolation::kShared; },
+      [](PreparedService& s) { s.service.listen[0].endpoint = "Grpc"; },
+      [](PreparedService& s) { s.service.dotnet.app = "/srv/Other.dll"; },
+      [](PreparedService& s) { s.module.hash[0] = 'c'; },
+  };
+  std::set<uint64_t> revisions = {ServiceRevision(Example()), ServiceRevision(application)};
+  EXPECT_EQ(revisions.size(), 2u);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    PreparedService changed = application;
+    changes[i](changed);
+    EXPECT_TRUE(revisions.insert(ServiceRevision(changed)).second) << "change " << i;
+  }
+  PreparedService moved = application;
+  moved.service.dotnet.app = "/srv/elsewhere/App.dll";
+  EXPECT_EQ(ServiceRevision(moved), ServiceRevision(application));
+}
+
 TEST(ServiceRevision, IsTheSameForWhatNoWorkerIsTold) {
   PreparedService changed = Example();
   changed.service.load.cpu = 0.5;
@@ -90,6 +119,34 @@ TEST(PreparedFiles, AreAllThatWorkersGet) {
   }
   EXPECT_EQ(files,
             (std::vector<std::string>{"module /src/a.so a", "data_images.words /src/words.img b"}));
+}
+
+TEST(PreparedFiles, OfATreeAreAllButSignaturesAndWhatIsNotAFile) {
+  PreparedService service;
+  service.service.runtime = Runtime::kDotnet;
+  service.service.dotnet.app = "/src/App.dll";
+  service.module.path = "/trees/a/1/App.dll";
+  service.module.hash = std::string(64, '1');
+  const auto entry = [](const std::string& path, char hash) {
+    TreeEntry out{.path = path};
+    out.source_hash = out.stored_hash = std::string(64, hash);
+    return out;
+  };
+  auto manifest = TreeManifest::Create({entry("App.dll", 'a'),
+                                        entry("App.dll.sig", 'b'),
+                                        entry("wwwroot/site.css", 'c'),
+                                        {.path = "app.db", .type = TreeEntry::Type::kDataFile}},
+                                       {});
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  service.tree = std::make_shared<const TreeManifest>(*std::move(manifest));
+  std::vector<std::string> files;
+  for (const UsedFile& file : FilesOf(service)) {
+    files.push_back(file.key + " " + file.source + " " + file.stored.path);
+  }
+  EXPECT_EQ(files,
+            (std::vector<std::string>{"app /src/App.dll /trees/a/1/App.dll",
+                                      "app /src/wwwroot/site.css /trees/a/1/wwwroot/site.css"}));
+  EXPECT_EQ(StoredHashesOf(service).size(), 4u);  // with the manifest
 }
 
 TEST(PrepareDeployment, EverySigningKeyThatCannotBeUsedIsAProblem) {

@@ -37,12 +37,12 @@ class StoreCareTest : public ::testing::Test {
 
 TEST_F(StoreCareTest, DoesOnlyWhatIsAsked) {
   const StoredFile file = Publish("a", "content");
-  const auto checked = CareForStore(*store_, {}, {}, /*check=*/true, /*collect=*/false);
+  const auto checked = CareForStore(*store_, folder_.path(), {}, {.check = true});
   ASSERT_TRUE(checked.ok()) << checked.status();
   EXPECT_EQ(checked->check.files, 1u);
   EXPECT_TRUE(std::filesystem::exists(file.path));
   // A young file is left to whoever has just published it.
-  const auto collected = CareForStore(*store_, {}, {}, /*check=*/false, /*collect=*/true);
+  const auto collected = CareForStore(*store_, folder_.path(), {}, {.collect = true});
   ASSERT_TRUE(collected.ok()) << collected.status();
   EXPECT_EQ(collected->check.files, 0u);
   EXPECT_EQ(collected->collection.young, 1u);
@@ -54,7 +54,8 @@ TEST_F(StoreCareTest, TellsWhatAServiceNeedsAndIsNotThere) {
   const std::vector<NeededFile> needed = {
       {"shop", "/srv/a", file.hash, StoredKind::kFile},
       {"cart", "/srv/b", std::string(64, '0'), StoredKind::kModule}};
-  const auto outcome = CareForStore(*store_, {file.hash}, needed, /*check=*/true, false);
+  const auto outcome =
+      CareForStore(*store_, folder_.path(), {{file.hash}, needed}, {.check = true});
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   ASSERT_THAT(outcome->missing, SizeIs(1));
   EXPECT_THAT(outcome->missing[0], ::testing::HasSubstr("'cart'"));
@@ -68,7 +69,7 @@ TEST_F(StoreCareTest, WhatIsKnownOfDamagedFilesStaysAndTheCheckLeavesTheRecordsA
   std::ofstream(RecordOf("signatures", file.hash + ".sig")) << "kept";
   ASSERT_EQ(::chmod(file.path.c_str(), 0644), 0);
   std::ofstream(file.path) << "damaged";
-  const auto checked = CareForStore(*store_, {}, {}, /*check=*/true, /*collect=*/true);
+  const auto checked = CareForStore(*store_, folder_.path(), {}, {.check = true, .collect = true});
   ASSERT_TRUE(checked.ok()) << checked.status();
   EXPECT_THAT(checked->check.damaged, SizeIs(1));
   EXPECT_THAT(checked->check.foreign, IsEmpty());

@@ -42,6 +42,22 @@ TEST(Publication, NothingCanBeSeenBeforeCommit) {
   EXPECT_THAT(*NamesIn(store.path()), IsEmpty());
 }
 
+TEST(Publication, ContentWithoutASourceIsAFileLikeAnother) {
+  const TestFolder folder;
+  const StoreFolder store = OpenFolder(folder);
+  const std::string content(3 << 20, 'x');  // more than is held of a source
+  Publication publication(store);
+  const auto made = publication.AddContent(content, StoredKind::kFile);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const auto copied = publication.Add(folder.Write("a", content), StoredKind::kFile);
+  ASSERT_TRUE(copied.ok()) << copied.status();
+  EXPECT_EQ(made->hash, copied->file.hash);
+  EXPECT_FALSE(copied->is_new);
+  ASSERT_TRUE(publication.Commit().ok());
+  EXPECT_EQ(CheckStoredFile(made->path, {made->hash, StoredKind::kFile}).value(),
+            Bytes{content.size()});
+}
+
 TEST(Publication, ManyEqualFilesAreOne) {
   const TestFolder folder;
   const StoreFolder store = OpenFolder(folder);

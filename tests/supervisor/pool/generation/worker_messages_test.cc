@@ -51,6 +51,30 @@ TEST(WorkerMessages, AnAssignmentCarriesTheWholeService) {
   EXPECT_EQ(request.data_folder(), "/data/catalog");
 }
 
+TEST(WorkerMessages, AnApplicationIsToldWhatItNeeds) {
+  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ServiceTarget service;
+  service.runtime = Runtime::kDotnet;
+  service.module_path = "/trees/orders/1/Orders.dll";
+  service.environment = {{"A", "1"}, {"B", ""}};
+  service.arguments = {"--verbose"};
+  service.data_protection_name = "orders";
+  service.listeners = {{"http://127.0.0.1:8101", listener.get(), "Grpc"}};
+  service.limits.request_timeout = absl::ZeroDuration();
+  const worker::v1::AssignRequest request = *ToAssignRequest(service, absl::Seconds(60));
+  EXPECT_EQ(request.runtime(), v1::RUNTIME_DOTNET);
+  ASSERT_EQ(request.environment_size(), 2);
+  EXPECT_EQ(request.environment(0).key(), "A");
+  EXPECT_EQ(request.environment(0).value(), "1");
+  ASSERT_EQ(request.arguments_size(), 1);
+  EXPECT_EQ(request.arguments(0), "--verbose");
+  EXPECT_EQ(request.data_protection_name(), "orders");
+  EXPECT_EQ(request.isolation(), v1::ISOLATION_SHARED);
+  EXPECT_EQ(request.endpoints(0).endpoint(), "Grpc");
+  EXPECT_TRUE(request.limits().has_request_timeout());
+  EXPECT_EQ(request.limits().request_timeout().seconds(), 0);
+}
+
 TEST(WorkerMessages, AServiceWithoutItsListenerCannotBeAssigned) {
   ServiceTarget service;
   service.listeners = {{"http://127.0.0.1:8101", -1}};

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/deployer/service_preparer.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/strings.h"
+#include "supervisor/config/settings_secrets.h"
+#include "supervisor/dotnet/application_check.h"
+#include "supervisor/modules/publication.h"
+
+namespace cohost::supervisor {
+
+PreparedService ServicePreparer::Prepare(const Service& service, FileOrigin origin,
+                                         const ServiceFiles& files, const DataOwner& owner) const {
+  PreparedService out;
+  out.service = service;
+  if (service.runtime == Runtime::kDotnet) {
+    PrepareDotnet(origin, files, owner, out);
+  } else {
+    PrepareNative(origin, files, out);
+  }
+  if (auto settings = ResolveSecrets(service.settings); settings.ok()) {
+    out.settings = *std::move(settings);
+  } else {
+    Fail(out, "settings", settings.status());
+  }
+  out.revision = ServiceRevision(out);
+  return out;
+}
+
+void ServicePreparer::PrepareNative(FileOrigin origin, const ServiceFiles& files,
+                                    PreparedService& out) const {
+  const Service& service = out.service;
+  if (auto module = Module(service, origin, files); module.ok()) {
+    out.module = *std::move(module);
+    for (const std::string& warning : out.module.warnings) {
+      parts_.remarks.push_back(absl::StrCat(service.module, ": ", warning));
+    }
+  } else {
+    Fail(out, "module", module.status());
+  }
+  for (const auto& [name, path] : service.data_images) {
+    if (auto image = Image(name, path, origin, files); image.ok()) {
+      out.data_images.emplace(name, *std::move(image));
+    } else {
+      Fail(out, absl::StrCat("data_images.", name), image.status());
+    }
+  }
+}
+
+void ServicePreparer::PrepareDotnet(FileOrigin origin, const ServiceFiles& files,
+                                    const DataOwner& owner, PreparedService& out) const {
+  if (auto tree = Tree(out.service, origin, files, owner); tree.ok()) {
+    out.module = std::move(tree->app);
+    out.tree = std::move(tree->manifest);
+    for (const std::string& notice : tree->notices) Remark(out, notice);
+    // What workers run already is not asked again.
+    if (origin != FileOrigin::kStoreAsItRuns) CheckDotnet(out);
+  } else {
+    Fail(out, "app", tree.status());
+  }
+  if (auto environment = ResolveSecrets(out.service.dotnet.environment); environment.ok()) {
+    out.environment = *std::move(environment);
+  } else {
+    Fail(out, "environment", environment.status());
+  }
+}
+
+void ServicePreparer::CheckDotnet(const PreparedService& service) const {
+  if (!parts_.dotnet->ok()) return Fail(service, "runtime", parts_.dotnet->status());
+  const Verdict verdict = CheckApplication(service.module.path, **parts_.dotnet);
+  const bool shares = service.service.dotnet.isolation == Isolation::kShared;
+  for (const Finding& finding : verdict.findings) {
+    const std::string text = finding.Text();
+    const bool is_refused = finding.weight == Finding::Weight::kRefused;
+    const bool is_solo = finding.weight == Finding::Weight::kSolo;
+    if (is_refused) {
+      Fail(service, "app", absl::FailedPreconditionError(text));
+    } else if (is_solo && !shares) {
+      Fail(service, "isolation",
+           absl::FailedPreconditionError(absl::StrCat(
+               "it needs a process of its own, which this version does not give: ", text,
+               "; or write `isolation: shared` to run it beside others all the same")));
+    } else if (finding.weight != Finding::Weight::kNote ||
+               service.service.instances == Instances::kAll) {
+      Remark(service, text);
+    }
+  }
+}
+
+void ServicePreparer::Remark(const PreparedService& service, const std::string& text) const {
+  parts_.remarks.push_back(absl::StrCat("service '", service.service.name, "': ", text));
+}
+
+absl::StatusOr<StoredFile> ServicePreparer::Module(const Service& service, FileOrigin origin,
+                                                   const ServiceFiles& files) const {
+  if (origin == FileOrigin::kSources) {
+    return parts_.batch.Add(service.module, StoredKind::kModule);
+  }
+  return Stored(files.module, StoredKind::kModule, origin);
+}
+
+absl::StatusOr<StoredFile> ServicePreparer::Image(const std::string& name,
+                                                  const std::string& source, FileOrigin origin,
+                                                  const ServiceFiles& files) const {
+  if (origin == FileOrigin::kSources) return parts_.batch.Add(source, StoredKind::kDataImage);
+  const auto hash = files.data_images.find(name);
+  if (hash == files.data_images.end()) {
+    return absl::NotFoundError(absl::StrCat("no file is kept for '", name, "'"));
+  }
+  return Stored(hash->second, StoredKind::kDataImage, origin);
+}
+
+absl::StatusOr<ApplicationTree> ServicePreparer::Tree(const Service& service, FileOrigin origin,
+                                                      const ServiceFiles& files,
+                                                      const DataOwner& owner) const {
+  switch (origin) {
+    case FileOrigin::kSources:
+      return parts_.trees.Publish(service, owner);
+    case FileOrigin::kStore:
+      return parts_.trees.Restore(service, files.module, owner);
+    case FileOrigin::kStoreAsItRuns:
+      return parts_.trees.Resume(service, files.module, owner);
+  }
+  return absl::InternalError("no origin");
+}
+
+absl::StatusOr<StoredFile> ServicePreparer::Stored(const std::string& hash, StoredKind kind,
+                                                   FileOrigin origin) const {
+  COHOST_ASSIGN_OR_RETURN(StoredFile file, parts_.store.Find(hash, kind));
+  if (origin == FileOrigin::kStoreAsItRuns) return file;
+  const absl::StatusOr<Bytes> size = CheckStoredFile(file.path, {hash, kind});
+  if (size.ok()) return file;
+  return Annotate(size.status(), absl::StrCat("'", file.path, "'"));
+}
+
+void ServicePreparer::Fail(const PreparedService& service, std::string_view key,
+                           const absl::Status& status) const {
+  parts_.problems.push_back({"", 0, 0,
+                             absl::StrCat("services.", service.service.name, ".", AsAbsl(key)),
+                             std::string(status.message())});
+}
+
+}  // namespace cohost::supervisor

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "supervisor/admin/host_control.h"
+#include "supervisor/deployer/application_trees.h"
+#include "supervisor/deployer/prepared_service.h"
+#include "supervisor/dotnet/worker_frameworks.h"
+#include "supervisor/modules/module_store.h"
+#include "supervisor/modules/tree/data_folder.h"
+
+namespace cohost::supervisor {
+
+// Where the files of a service come from.
+enum class FileOrigin {
+  kSources,        // the paths that the deployment names
+  kStore,          // kept ones, compared with their hashes
+  kStoreAsItRuns,  // kept ones, which workers have in use
+};
+
+// Makes single services ready: their files in the store, their secrets resolved. Modules and images
+// go into the batch, which the caller commits; trees of applications are published at once. One
+// thread, which may wait for disks; everything given outlives it.
+class ServicePreparer {
+ public:
+  struct Parts {
+    ModuleStore& store;
+    ModuleStore::Batch& batch;
+    ApplicationTrees& trees;
+    // .NET on this machine, or what is missing; looked at only for services that need it.
+    const absl::StatusOr<DotnetRuntime>* dotnet;
+    // Lines for people, and what is wrong: with problems the service is not to be used.
+    std::vector<std::string>& remarks;
+    std::vector<ConfigProblem>& problems;
+  };
+  explicit ServicePreparer(const Parts& parts) : parts_(parts) {}
+
+  // `files`: of origins but kSources. `owner`: of the service's data folder.
+  PreparedService Prepare(const Service& service, FileOrigin origin, const ServiceFiles& files,
+                          const DataOwner& owner) const;
+
+ private:
+  absl::StatusOr<StoredFile> Module(const Service& service, FileOrigin origin,
+                                    const ServiceFiles& files) const;
+  absl::StatusOr<StoredFile> Image(const std::string& name, const std::string& source,
+                                   FileOrigin origin, const ServiceFiles& files) const;
+  absl::StatusOr<ApplicationTree> Tree(const Service& service, FileOrigin origin,
+                                       const ServiceFiles& files, const DataOwner& owner) const;
+  absl::StatusOr<StoredFile> Stored(const std::string& hash, StoredKind kind,
+                                    FileOrigin origin) const;
+  void PrepareNative(FileOrigin origin, const ServiceFiles& files, PreparedService& out) const;
+  void PrepareDotnet(FileOrigin origin, const ServiceFiles& files, const DataOwner& owner,
+                     PreparedService& out) const;
+  // Whether the application may run here, and beside others.
+  void CheckDotnet(const PreparedService& service) const;
+  void Remark(const PreparedService& service, const std::string& text) const;
+  // A problem of the service's key.
+  void Fail(const PreparedService& service, std::string_view key, const absl::Status& status) const;
+
+  const Parts parts_;
+};
+
+}  // namespace cohost::supervisor

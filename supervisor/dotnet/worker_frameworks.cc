@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/dotnet/worker_frameworks.h"
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "supervisor/dotnet/runtime_config.h"
+
+namespace cohost::supervisor {
+
+absl::StatusOr<DotnetRuntime> FindDotnetRuntime(const DotnetSearch& search) {
+  DotnetRuntime runtime;
+  COHOST_ASSIGN_OR_RETURN(runtime.installation, FindDotnet(search));
+  const DotnetInstallation& installation = runtime.installation;
+  // As worker/dotnet/managed is built (TargetFramework net10.0).
+  const ReleaseVersion built_for{10, 0, 0};
+  for (const char* name : {kCoreFramework, kWebFramework}) {
+    const FrameworkReference needed{name, built_for};
+    const auto installed = installation.frameworks.find(name);
+    std::optional<ReleaseVersion> version =
+        needed.Resolve(installed == installation.frameworks.end() ? std::set<ReleaseVersion>()
+                                                                  : installed->second);
+    if (!version) {
+      return absl::NotFoundError(absl::StrCat(
+          "the .NET in ", installation.root, " has no ", name, " ", built_for.major, ".",
+          built_for.minor, "; install the ASP.NET Core runtime (package aspnetcore-runtime-",
+          built_for.major, ".", built_for.minor, "), or write in host.dotnet.root where one is"));
+    }
+    COHOST_ASSIGN_OR_RETURN(
+        DepsFile deps, DepsFile::Read(absl::StrCat(installation.FolderOf(name, *version), "/", name,
+                                                   ".deps.json")));
+    runtime.frameworks.emplace(name, WorkerFramework{*version, std::move(deps.assemblies)});
+  }
+  return runtime;
+}
+
+}  // namespace cohost::supervisor
