@@ -529,6 +529,9 @@ void Supervisor::ReadHistory(const std::string& service, uint32_t limit,
 }
 
 void Supervisor::ExportDeployment(std::function<void(absl::StatusOr<DeploymentExport>)> done) {
+  if (absl::Status status = CheckExportable(deployer_->prepared()); !status.ok()) {
+    return done(status);
+  }
   auto exported = std::make_shared<DeploymentExport>(
       DescribeDeployment(deployer_->prepared(), deployer_->text()));
   exported->revision = deployer_->revision();

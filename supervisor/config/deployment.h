@@ -92,7 +92,7 @@ struct DotnetService {
   Settings environment;  // variables; values still hold their ${...} references
   std::vector<std::string> arguments;
   std::vector<std::string> persist;    // valid for PersistRules::Parse
-  std::string data_protection_name;    // empty: the service's name
+  std::string data_protection_name;    // empty: made of the service's name
   std::optional<Isolation> isolation;  // unset: the verdict decides
   friend bool operator==(const DotnetService&, const DotnetService&) = default;
 };

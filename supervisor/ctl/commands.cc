@@ -19,6 +19,7 @@
 #include "base/system/file.h"
 #include "base/version.h"
 #include "supervisor/ctl/admin_client.h"
+#include "supervisor/ctl/check_command.h"
 #include "supervisor/ctl/completion.h"
 #include "supervisor/ctl/exchange/export_command.h"
 #include "supervisor/ctl/exchange/import_command.h"
@@ -445,6 +446,9 @@ int Command::Run() {
   }
   if (invocation_.command.starts_with("modules ")) {
     return RunSigningCommand(invocation_, out_, errors_);
+  }
+  if (invocation_.command == "check") {
+    return RunCheckCommand(invocation_, look_, out_, errors_);
   }
   if (invocation_.command == "validate" && !invocation_.name.empty()) {
     return ShowValidation(ValidateFile(invocation_.name));

@@ -52,7 +52,7 @@ _cohostctl() {
             *" $word "*) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
           esac
         done ;;
-      plan|validate|export|import) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+      plan|validate|check|export|import) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
@@ -86,7 +86,7 @@ _cohostctl() {
       for word in ${words[2,CURRENT-1]}; do
         if (( ${names[(Ie)$word]} )); then _files; return; fi
       done ;;
-    plan|validate|export|import) _files; return ;;
+    plan|validate|check|export|import) _files; return ;;
   esac
   compadd -a names
 }
@@ -110,7 +110,7 @@ complete -c cohostctl -n "__fish_seen_subcommand_from services stop start" -a "(
 complete -c cohostctl -n "__fish_seen_subcommand_from groups workers" -a "(__cohostctl_names groups)"
 complete -c cohostctl -n "__fish_seen_subcommand_from recycle" -a "(__cohostctl_names groups workers)"
 complete -c cohostctl -n "__fish_seen_subcommand_from logs" -a "(__cohostctl_names services groups workers)"
-complete -c cohostctl -n "__fish_seen_subcommand_from plan validate export import" -F
+complete -c cohostctl -n "__fish_seen_subcommand_from plan validate check export import" -F
 complete -c cohostctl -n "__fish_seen_subcommand_from export" -l modules -d "with the modules themselves"
 complete -c cohostctl -n "__fish_seen_subcommand_from import" -s y -l yes -d "without asking"
 complete -c cohostctl -n "__fish_seen_subcommand_from import" -s n -l dry-run -d "only show what would change"

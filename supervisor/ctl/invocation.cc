@@ -68,6 +68,11 @@ constexpr Command kCommands[] = {
     {"validate", Takes::kOptionalName, "FILE",
      "Check a deployment file (without a running host), or the host's own file as it is now",
      "a deployment file", "cohostctl validate deployment.yaml"},
+    {"check", Takes::kName, "APP",
+     "Whether an ASP.NET Core application can share a worker, and why not (without a host, and "
+     "without running it): exit status 0 or 1",
+     "its main assembly, or the folder that `dotnet publish` made",
+     "cohostctl check /srv/shop/Shop.dll\n  DOTNET_ROOT=/opt/dotnet cohostctl check publish/"},
     {"reload", Takes::kNothing, "",
      "Read the deployment file again and apply it; with an error in it nothing changes", "",
      "cohostctl validate && cohostctl reload"},

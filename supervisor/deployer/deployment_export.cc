@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "supervisor/modules/signing/signature_store.h"
 
@@ -14,6 +15,17 @@ namespace {
 constexpr std::string_view kImages = "data_images.";
 
 }  // namespace
+
+absl::Status CheckExportable(const PreparedDeployment& prepared) {
+  for (const auto& [name, service] : prepared.services) {
+    if (service.service.runtime != Runtime::kDotnet) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "service '", name,
+        "' is an application of the runtime dotnet, which an export does not hold in this version: "
+        "copy the deployment file and the applications' folders"));
+  }
+  return absl::OkStatus();
+}
 
 DeploymentExport DescribeDeployment(const PreparedDeployment& prepared, const std::string& text) {
   DeploymentExport exported;

@@ -11,6 +11,10 @@
 // taken, never the settings in which references have become secrets.
 namespace cohost::supervisor {
 
+// FAILED_PRECONDITION when the deployment has what an export cannot hold: applications of dotnet
+// services.
+absl::Status CheckExportable(const PreparedDeployment& prepared);
+
 // Without revision, port offset and signatures. `text` is what FormatDeployment writes of it.
 DeploymentExport DescribeDeployment(const PreparedDeployment& prepared, const std::string& text);
 

@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/deployer/plan.h"
 
+#include <optional>
 #include <utility>
 
 #include "supervisor/deployer/prepared_deployment.h"
+#include "supervisor/deployer/service_verdict.h"
 
 namespace cohost::supervisor {
+namespace {
+
+// Applications that could not run, or not beside others.
+void AddVerdicts(const Deployment& deployment, PlanOutcome& outcome) {
+  std::optional<absl::StatusOr<DotnetRuntime>> runtime;
+  for (const Service& service : deployment.services) {
+    if (service.runtime != Runtime::kDotnet) continue;
+    if (!runtime) runtime = FindDotnetOf(deployment.host);
+    ServiceVerdict verdict = JudgeService(service, service.dotnet.app, *runtime);
+    for (ConfigProblem& problem : verdict.problems) {
+      outcome.problems.push_back(std::move(problem));
+    }
+  }
+}
+
+}  // namespace
 
 ConfigProblem HostProblem(const DeployerSettings& settings, const absl::Status& status) {
   return {settings.deployment_file, 0, 0, "", std::string(status.message())};
@@ -26,6 +44,8 @@ PlanOutcome PlanDeployment(const DeployerSettings& settings, const std::string& 
     outcome.problems = ToProblems(loaded.errors);
     return outcome;
   }
+  AddVerdicts(*loaded.deployment, outcome);
+  if (!outcome.problems.empty()) return outcome;
   const absl::StatusOr<Placement> placement =
       Place(MakePlacementInput(*loaded.deployment, std::move(previous)));
   if (!placement.ok()) {

@@ -48,8 +48,7 @@ std::shared_ptr<const ServiceTarget> MakeServiceTarget(const PreparedDeployment&
   const DotnetService& dotnet = service.service.dotnet;
   target->environment = service.environment;
   target->arguments = dotnet.arguments;
-  target->data_protection_name =
-      dotnet.data_protection_name.empty() ? service.service.name : dotnet.data_protection_name;
+  target->data_protection_name = dotnet.data_protection_name;
   target->isolation = dotnet.isolation.value_or(Isolation::kShared);
   return target;
 }

@@ -2,13 +2,13 @@
 #include "supervisor/deployer/prepared_deployment.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/strings.h"
 #include "supervisor/deployer/service_preparer.h"
+#include "supervisor/deployer/service_verdict.h"
 #include "supervisor/deployer/worker_identity.h"
 #include "supervisor/modules/signing/trusted_keys.h"
 
@@ -54,13 +54,6 @@ std::map<std::string, ContentSigners> SurveySigners(
   }
   remarks.insert(remarks.end(), survey.remarks().begin(), survey.remarks().end());
   return survey.TakeSigners();
-}
-
-// .NET on this machine.
-absl::StatusOr<DotnetRuntime> FindDotnetOf(const Host& host) {
-  const char* environment = std::getenv("DOTNET_ROOT");
-  return FindDotnetRuntime(
-      {.configured = host.dotnet_root, .environment = environment == nullptr ? "" : environment});
 }
 
 bool NeedsDotnet(const Service& service) { return service.runtime == Runtime::kDotnet; }

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/strings.h"
 #include "supervisor/config/settings_secrets.h"
-#include "supervisor/dotnet/application_check.h"
+#include "supervisor/deployer/service_verdict.h"
 #include "supervisor/modules/publication.h"
 
 namespace cohost::supervisor {
@@ -69,25 +69,9 @@ void ServicePreparer::PrepareDotnet(FileOrigin origin, const ServiceFiles& files
 }
 
 void ServicePreparer::CheckDotnet(const PreparedService& service) const {
-  if (!parts_.dotnet->ok()) return Fail(service, "runtime", parts_.dotnet->status());
-  const Verdict verdict = CheckApplication(service.module.path, **parts_.dotnet);
-  const bool shares = service.service.dotnet.isolation == Isolation::kShared;
-  for (const Finding& finding : verdict.findings) {
-    const std::string text = finding.Text();
-    const bool is_refused = finding.weight == Finding::Weight::kRefused;
-    const bool is_solo = finding.weight == Finding::Weight::kSolo;
-    if (is_refused) {
-      Fail(service, "app", absl::FailedPreconditionError(text));
-    } else if (is_solo && !shares) {
-      Fail(service, "isolation",
-           absl::FailedPreconditionError(absl::StrCat(
-               "it needs a process of its own, which this version does not give: ", text,
-               "; or write `isolation: shared` to run it beside others all the same")));
-    } else if (finding.weight != Finding::Weight::kNote ||
-               service.service.instances == Instances::kAll) {
-      Remark(service, text);
-    }
-  }
+  ServiceVerdict verdict = JudgeService(service.service, service.module.path, *parts_.dotnet);
+  for (ConfigProblem& problem : verdict.problems) parts_.problems.push_back(std::move(problem));
+  for (std::string& remark : verdict.remarks) parts_.remarks.push_back(std::move(remark));
 }
 
 void ServicePreparer::Remark(const PreparedService& service, const std::string& text) const {

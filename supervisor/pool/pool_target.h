@@ -20,7 +20,7 @@ struct ListenerTarget {
   // Borrowed; valid until the next Pool::Apply returns.
   int descriptor = -1;
   // kDotnet: which of the application's endpoints takes its connections; empty: the default.
-  std::string endpoint;
+  std::string endpoint{};
 };
 
 struct ServiceTarget {

@@ -298,9 +298,10 @@ constexpr Key kServiceKeys[] = {
     {.name = "data_protection_name",
      .type = kText,
      .runtime = kDotnet,
-     .doc = "Application name of ASP.NET Core's Data Protection: logins stay valid as long as it "
-            "does. Default: the name of the service. To keep logins from before Cohost, write the "
-            "application's former content root.",
+     .doc =
+         "Application name of ASP.NET Core's Data Protection: logins stay valid as long as it "
+         "does. Default: made of the service's name. To keep logins from before Cohost, write the "
+         "application's former content root.",
      .example = "/srv/shop/"},
     {.name = "isolation",
      .type = kChoice,

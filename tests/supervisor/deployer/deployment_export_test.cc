@@ -38,6 +38,15 @@ PreparedDeployment Shop() {
   return prepared;
 }
 
+TEST(DeploymentExport, ApplicationsAreNotHeldAndSaidSo) {
+  PreparedDeployment shop = Shop();
+  EXPECT_TRUE(CheckExportable(shop).ok());
+  shop.services.at("orders").service.runtime = Runtime::kDotnet;
+  const absl::Status status = CheckExportable(shop);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("'orders'"), absl::string_view::npos);
+}
+
 TEST(DeploymentExport, NamesEveryFileOnceAndEveryUse) {
   const PreparedDeployment shop = Shop();
   const DeploymentExport exported = DescribeDeployment(shop, "text");

@@ -135,6 +135,27 @@ TEST_F(PoolTargetsTest, AServiceGetsItsFilesItsFolderAndItsOpenSockets) {
   EXPECT_NE(*ListenerToken(c.listeners[0].descriptor), *ListenerToken(c.listeners[1].descriptor));
 }
 
+TEST_F(PoolTargetsTest, ApplicationsAreToldTheirOwnAndTheirWorkersWhereDotnetIs) {
+  placement_.groups[1].runtime = Runtime::kDotnet;
+  prepared_.dotnet_root = "/opt/dotnet";
+  PreparedService& c = prepared_.services["c"];
+  c.service.runtime = Runtime::kDotnet;
+  c.service.listen[1].endpoint = "Grpc";
+  c.service.dotnet.arguments = {"--verbose"};
+  c.environment = {{"A", "resolved"}};
+  Open();
+  const PoolTarget target = Target();
+  ASSERT_THAT(target.groups, SizeIs(2));
+  EXPECT_THAT(target.groups[0].environment, ::testing::IsEmpty());
+  EXPECT_THAT(target.groups[1].environment, ::testing::Contains("DOTNET_ROOT=/opt/dotnet"));
+  const ServiceTarget& service = *target.groups[1].services[0];
+  EXPECT_EQ(service.environment, (Settings{{"A", "resolved"}}));
+  EXPECT_THAT(service.arguments, ElementsAre("--verbose"));
+  ASSERT_THAT(service.listeners, SizeIs(2));
+  EXPECT_EQ(service.listeners[0].endpoint, "");
+  EXPECT_EQ(service.listeners[1].endpoint, "Grpc");
+}
+
 TEST_F(PoolTargetsTest, WhatIsStoppedHasANumberAndNoPlace) {
   Open({"a"});
   const PoolTarget target = Target({"a"});

@@ -49,6 +49,9 @@ TEST(SpawnFingerprint, ChangesWithEverythingThatOnlyANewProcessTakesOn) {
   changed = plain;
   changed.policy.limits.open_files = 9;
   EXPECT_NE(SpawnFingerprint(changed), before);
+  changed = plain;
+  changed.environment = {"A=1"};
+  EXPECT_NE(SpawnFingerprint(changed), before);
 }
 
 TEST(SpawnFingerprint, IsTheSameForWhatALivingProcessTakesOn) {

@@ -15,8 +15,16 @@ namespace cohost::supervisor {
 
 // Lays out the smallest .NET assembly that says what its fields say: PE headers, one section with
 // CLI header, metadata (tables Module, Assembly and AssemblyRef) and, when asked for, the header of
-// precompiled code. It has no types.
+// precompiled code. It has no types, unless it uses others.
 struct AssemblyBytes {
+  // A type of another assembly, and what is used of it: a member, or the type as a base of one of
+  // its own (an empty member).
+  struct Use {
+    std::string space;
+    std::string type;
+    std::string member;
+  };
+
 #if defined(__x86_64__)
   static constexpr uint16_t kNative = kPeX64;
 #else
@@ -35,6 +43,7 @@ struct AssemblyBytes {
   bool has_assembly = true;
   AssemblyName name = {"Sample", {1, 2, 3, 4}};
   std::vector<AssemblyName> references = {{"System.Runtime", {8, 0, 0, 0}}};
+  std::vector<Use> uses = {};
   // Precompiled code: sections of {type, address}; all are 4 bytes long.
   bool is_ready_to_run = false;
   uint16_t ready_to_run_major = 16;
@@ -61,12 +70,17 @@ struct AssemblyBytes {
     std::string tables;
     Add<uint32_t>(tables, 0);
     Add<uint32_t>(tables, 2);  // versions; indexes of 2 bytes
-    Add<uint64_t>(tables, 1 | (has_assembly ? 1ull << 0x20 : 0) | 1ull << 0x23);
+    Add<uint64_t>(tables, 1 | (uses.empty() ? 0 : 1ull << 0x01 | 1ull << 0x02 | 1ull << 0x0a) |
+                              (has_assembly ? 1ull << 0x20 : 0) | 1ull << 0x23);
     Add<uint64_t>(tables, 0);
     Add<uint32_t>(tables, 1);
+    for (int table = 0; table < 3 && !uses.empty(); ++table) {
+      Add<uint32_t>(tables, static_cast<uint32_t>(uses.size()));
+    }
     if (has_assembly) Add<uint32_t>(tables, 1);
     Add<uint32_t>(tables, static_cast<uint32_t>(references.size()));
     tables.append(10, '\0');
+    AddUses(tables, text);
     if (has_assembly) {
       Add<uint32_t>(tables, 0x8004);
       AddVersion(tables, name.version);
@@ -128,6 +142,26 @@ struct AssemblyBytes {
   }
 
  private:
+  // One row of TypeRef, TypeDef and MemberRef for each use.
+  template <typename Text>
+  void AddUses(std::string& tables, const Text& text) const {
+    for (const Use& use : uses) {
+      Add<uint16_t>(tables, 1 << 2 | 2);  // the first AssemblyRef
+      Add<uint16_t>(tables, text(use.type));
+      Add<uint16_t>(tables, use.space.empty() ? 0 : text(use.space));
+    }
+    for (size_t i = 0; i < uses.size(); ++i) {
+      tables.append(8, '\0');
+      Add<uint16_t>(tables, uses[i].member.empty() ? static_cast<uint16_t>((i + 1) << 2 | 1) : 0);
+      tables.append(4, '\0');
+    }
+    for (size_t i = 0; i < uses.size(); ++i) {
+      Add<uint16_t>(tables, static_cast<uint16_t>((i + 1) << 3 | 1));
+      Add<uint16_t>(tables, text(uses[i].member.empty() ? ".ctor" : uses[i].member));
+      Add<uint16_t>(tables, 0);
+    }
+  }
+
   template <typename T>
   static void Add(std::string& bytes, T number) {
     bytes.append(reinterpret_cast<const char*>(&number), sizeof number);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervisor/deployer/service_verdict.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/strings.h"
+#include "supervisor/dotnet/application_check.h"
+
+namespace cohost::supervisor {
+
+absl::StatusOr<DotnetRuntime> FindDotnetOf(const Host& host) {
+  const char* environment = std::getenv("DOTNET_ROOT");
+  return FindDotnetRuntime(
+      {.configured = host.dotnet_root, .environment = environment == nullptr ? "" : environment});
+}
+
+ServiceVerdict JudgeService(const Service& service, const std::string& app,
+                            const absl::StatusOr<DotnetRuntime>& runtime) {
+  ServiceVerdict out;
+  const auto fail = [&](std::string_view key, std::string text) {
+    out.problems.push_back(
+        {"", 0, 0, absl::StrCat("services.", service.name, ".", AsAbsl(key)), std::move(text)});
+  };
+  if (!runtime.ok()) {
+    fail("runtime", std::string(runtime.status().message()));
+    return out;
+  }
+  const bool shares = service.dotnet.isolation == Isolation::kShared;
+  for (const Finding& finding : CheckApplication(app, *runtime).findings) {
+    const std::string text = finding.Text();
+    if (finding.weight == Finding::Weight::kRefused) {
+      fail("app", text);
+    } else if (finding.weight == Finding::Weight::kSolo && !shares) {
+      fail("isolation",
+           absl::StrCat("it needs a process of its own, which this version does not give: ", text,
+                        "; or write `isolation: shared` to run it beside others all the same"));
+    } else if (finding.weight != Finding::Weight::kNote || service.instances == Instances::kAll) {
+      out.remarks.push_back(absl::StrCat("service '", service.name, "': ", text));
+    }
+  }
+  return out;
+}
+
+}  // namespace cohost::supervisor

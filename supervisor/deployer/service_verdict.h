@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "supervisor/admin/host_control.h"
+#include "supervisor/config/deployment.h"
+#include "supervisor/dotnet/worker_frameworks.h"
+
+namespace cohost::supervisor {
+
+// .NET as host.dotnet.root, DOTNET_ROOT or its usual places have it. Blocks on the disk.
+absl::StatusOr<DotnetRuntime> FindDotnetOf(const Host& host);
+
+// What the check of an application means for its service.
+struct ServiceVerdict {
+  std::vector<ConfigProblem> problems;  // not empty: the service cannot run as it is
+  std::vector<std::string> remarks;
+};
+
+// Of a dotnet service whose main assembly is at `app`: refused when it runs nowhere here; when it
+// needs a process of its own, unless `isolation: shared` says otherwise. `runtime`: .NET, or what
+// is missing. Blocks on the disk.
+ServiceVerdict JudgeService(const Service& service, const std::string& app,
+                            const absl::StatusOr<DotnetRuntime>& runtime);
+
+}  // namespace cohost::supervisor
