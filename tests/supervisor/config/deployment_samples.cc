@@ -96,21 +96,29 @@ Service ServiceOfEverything(const std::string& module) {
   return service;
 }
 
-Service DotnetServiceOfEverything(const std::string& app) {
-  Service service;
+Service DotnetServiceOfEverything(const std::string& module) {
+  Service service = ServiceOfEverything(module);
   service.name = "orders";
   service.runtime = Runtime::kDotnet;
-  service.dotnet = {app,
+  service.module.clear();
+  service.data_images.clear();
+  service.access_log = false;
+  service.dotnet = {AppBeside(module),
                     {{"ASPNETCORE_ENVIRONMENT", "${env:STAGE}"}, {"EMPTY", ""}, {"no", "a\nb"}},
                     {"--verbose", "no"},
                     {"app.db", "uploads/**"},
                     "/srv/orders/",
                     Isolation::kShared};
-  Address address = Tcp("127.0.0.1", 8102);
-  address.endpoint = "Grpc";
-  service.listen = {address};
-  service.limits.request_timeout = absl::Seconds(20);
-  service.limits.concurrency = 32;
+  service.listen[0].path = "/run/shop/orders.sock";
+  service.listen[0].text = "http+unix:/run/shop/orders.sock";
+  service.listen[0].endpoint = "Grpc";
+  service.listen.resize(1);
+  ServiceLimits limits;
+  limits.request_timeout = absl::Seconds(20);
+  limits.concurrency = 32;
+  limits.queue = 512;
+  limits.connections = 100;
+  service.limits = limits;
   service.instances = Instances::kAll;
   return service;
 }
@@ -134,7 +142,7 @@ Deployment DeploymentOfEverything(const std::string& module) {
   other.policy.identity.supplementary_groups.clear();
   other.policy.signatures_from.clear();
   deployment.groups = {group, other};
-  deployment.services = {ServiceOfEverything(module), DotnetServiceOfEverything(AppBeside(module))};
+  deployment.services = {ServiceOfEverything(module), DotnetServiceOfEverything(module)};
   return deployment;
 }
 

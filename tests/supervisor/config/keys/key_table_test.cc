@@ -227,7 +227,7 @@ TEST_F(KeyTableTest, UnknownKeysNameTheNearest) {
 }
 
 TEST_F(KeyTableTest, ReservedChoicesAreNotInThisVersion) {
-  ExpectOnly(LoadWith(kServiceBlock, "", "isolation: solo", "dotnet"), 3, 15,
+  ExpectOnly(LoadWith(kServiceBlock, "", "isolation: solo", "dotnet"), 5, 15,
              "services[0].isolation", "'solo' is not in this version");
   ExpectOnly(LoadText(OneService("  instances: on\n")), 6, 14, "services[0].instances",
              "expected one of one, all, not 'on', did you mean 'one'?");
