@@ -120,8 +120,7 @@ absl::StatusOr<Verdict> Check(const std::string& app) {
 int RunCheckCommand(const Invocation& invocation, const Look& look, std::ostream& out,
                     std::ostream& errors) {
   const absl::StatusOr<std::string> app = MainAssembly(invocation.name);
-  absl::StatusOr<Verdict> verdict = app.status();
-  if (app.ok()) verdict = Check(*app);
+  const absl::StatusOr<Verdict> verdict = app.ok() ? Check(*app) : app.status();
   if (!verdict.ok()) {
     errors << "cohostctl: " << verdict.status().message() << "\n";
     return static_cast<int>(ExitCode::kWrongCall);

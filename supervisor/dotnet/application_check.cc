@@ -155,21 +155,18 @@ class Check {
         OpenFile(absl::StrCat(folder_, "/", name), O_RDONLY | O_NONBLOCK | O_NOCTTY);
     // Named in deps.json, but trimmed or left out on purpose: .NET would say so when it is used.
     if (!fd.ok() && name != own_.front()) return;
-    absl::Status status = fd.status();
-    absl::StatusOr<AssemblyInfo> info = status;
-    if (status.ok()) info = ReadAssembly(fd->get());
-    if (status.ok()) status = info.status();
-    if (status.ok()) status = cohost::supervisor::CheckFramework(*info, SharedVersion());
-    if (!status.ok()) {
-      verdict_.Add(kRefused, absl::StrCat(name, ": ", status.message()));
-      return;
-    }
-    const absl::StatusOr<CliUses> uses = ReadUses(fd->get(), WantedUses());
+    const absl::StatusOr<CliUses> uses = fd.ok() ? ReadOwn(fd->get()) : fd.status();
     if (!uses.ok()) {
       verdict_.Add(kRefused, absl::StrCat(name, ": ", uses.status().message()));
       return;
     }
     ApplySharingRules(name, *uses, verdict_);
+  }
+
+  absl::StatusOr<CliUses> ReadOwn(int fd) const {
+    COHOST_ASSIGN_OR_RETURN(const AssemblyInfo info, ReadAssembly(fd));
+    COHOST_RETURN_IF_ERROR(cohost::supervisor::CheckFramework(info, SharedVersion()));
+    return ReadUses(fd, WantedUses());
   }
 
   FrameworkVersion SharedVersion() const {
