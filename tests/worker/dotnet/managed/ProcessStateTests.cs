@@ -24,7 +24,7 @@ public sealed class ProcessStateTests
             CultureInfo.DefaultThreadCurrentCulture = CultureInfo.GetCultureInfo("tr-TR");
         }
         Assert.Same(before, CultureInfo.DefaultThreadCurrentCulture);
-        Assert.Equal("tr-TR", service.Culture?.Name);
+        Assert.Equal("tr-TR", service.Cultures.Culture?.Name);
     }
 
     [Fact]
@@ -35,7 +35,7 @@ public sealed class ProcessStateTests
         CultureInfo.DefaultThreadCurrentCulture = CultureInfo.GetCultureInfo("de-DE");
         _process.AfterRequest(service);
         Assert.Same(before, CultureInfo.DefaultThreadCurrentCulture);
-        Assert.Equal("de-DE", service.Culture?.Name);
+        Assert.Equal("de-DE", service.Cultures.Culture?.Name);
     }
 
     [Fact]

@@ -25,7 +25,7 @@ internal sealed class ServiceApplication<TContext>(
 
     public TContext CreateContext(IFeatureCollection contextFeatures)
     {
-        service.EnterRequest();
+        service.EnterRequest(contextFeatures.Get<ClientConnection>()?.RequestContexts);
         if (SeesRequests) service.Requests.Begin(contextFeatures);
         return inner.CreateContext(contextFeatures);
     }

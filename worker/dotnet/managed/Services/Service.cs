@@ -22,9 +22,6 @@ internal sealed class Service
 {
     internal const string LogCategory = "Cohost.Worker";
 
-    // The one that every thread has which carries nothing.
-    private static readonly ExecutionContext s_emptyContext = EmptyContext();
-
     private readonly IWorker _worker;
     private readonly Lock _lock = new();
     private readonly TaskCompletionSource<StartOutcome> _started =
@@ -39,8 +36,7 @@ internal sealed class Service
 
     private volatile ServiceState _state;
 
-    // Made by the first request, and again when a culture changes.
-    private volatile ExecutionContext? _requestContext;
+    private volatile Cultures _cultures = new(null, null);
 
     /// <param name="spec">What it is loaded with.</param>
     /// <param name="worker">Told what becomes of it.</param>
@@ -77,10 +73,8 @@ internal sealed class Service
     /// <summary>Set by the start, before Main runs.</summary>
     internal ApplicationMain? Main { get; set; }
 
-    /// <summary>Default cultures that the application set for itself; null: the process's.</summary>
-    internal CultureInfo? Culture { get; private set; }
-
-    internal CultureInfo? UICulture { get; private set; }
+    /// <summary>Default cultures that the application set for itself.</summary>
+    internal Cultures Cultures => _cultures;
 
     /// <summary>Whether a server listens, although its host may not have started whole.</summary>
     internal bool Listens { get; private set; }
@@ -99,45 +93,23 @@ internal sealed class Service
     }
 
     /// <summary>The same for a request, which has the cultures that the application set.</summary>
-    internal void EnterRequest()
+    /// <param name="contexts">Those of the request's connection: the server begins each of its
+    /// requests in the same one, so what this makes of it is made once. Null: no connection of
+    /// ours.</param>
+    internal void EnterRequest(RequestContexts? contexts)
     {
-        if (ReferenceEquals(ExecutionContext.Capture(), s_emptyContext))
-        {
-            // As nearly always: nothing to add to, so a context that is made once will do.
-            ExecutionContext.Restore(_requestContext ??= MakeRequestContext());
-            return;
-        }
-        EnterWithCultures();
-    }
-
-    private void EnterWithCultures()
-    {
+        if (contexts is not null && contexts.TryEnter(_cultures)) return;
+        ExecutionContext? before = ExecutionContext.Capture();
         Enter();
-        if (Culture is { } culture) CultureInfo.CurrentCulture = culture;
-        if (UICulture is { } uiCulture) CultureInfo.CurrentUICulture = uiCulture;
-    }
-
-    private ExecutionContext MakeRequestContext()
-    {
-        ExecutionContext? made = null;
-        ExecutionContext.Run(
-            s_emptyContext,
-            _ =>
-            {
-                EnterWithCultures();
-                made = ExecutionContext.Capture();
-            },
-            null);
-        return made!;
+        Cultures cultures = _cultures;
+        if (cultures.Culture is { } culture) CultureInfo.CurrentCulture = culture;
+        if (cultures.UICulture is { } uiCulture) CultureInfo.CurrentUICulture = uiCulture;
+        contexts?.Keep(before, ExecutionContext.Capture(), cultures);
     }
 
     /// <summary>Null: as it was.</summary>
-    internal void SetCultures(CultureInfo? culture, CultureInfo? uiCulture)
-    {
-        Culture = culture ?? Culture;
-        UICulture = uiCulture ?? UICulture;
-        _requestContext = null;
-    }
+    internal void SetCultures(CultureInfo? culture, CultureInfo? uiCulture) => _cultures =
+        new Cultures(culture ?? _cultures.Culture, uiCulture ?? _cultures.UICulture);
 
     /// <summary>A host of the application begins to start. Its lifetime is the service's when it is
     /// the first, or the first with a server.</summary>
@@ -313,14 +285,5 @@ internal sealed class Service
             _endTold = true;
         }
         _worker.Notify(Spec.Row, Notice.Ended, reason);
-    }
-
-    private static ExecutionContext EmptyContext()
-    {
-        ExecutionContext? empty = null;
-        var thread = new Thread(() => empty = ExecutionContext.Capture());
-        thread.UnsafeStart();
-        thread.Join();
-        return empty!;
     }
 }

@@ -78,6 +78,8 @@ internal sealed class ClientConnection : ConnectionContext
 
     internal Channel Channel { get; }
 
+    internal RequestContexts RequestContexts { get; } = new();
+
     /// <summary>Whether it carries HTTP/2, whose clients are told in-band that it ends.</summary>
     internal bool IsMultiplexed { get; set; }
 
