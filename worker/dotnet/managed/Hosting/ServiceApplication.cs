@@ -25,8 +25,9 @@ internal sealed class ServiceApplication<TContext>(
 
     public TContext CreateContext(IFeatureCollection contextFeatures)
     {
-        service.EnterRequest(contextFeatures.Get<ClientConnection>()?.RequestContexts);
-        if (SeesRequests) service.Requests.Begin(contextFeatures);
+        ClientConnection? connection = contextFeatures.Get<ClientConnection>();
+        service.EnterRequest(connection?.RequestContexts);
+        if (SeesRequests) service.Requests.Begin(contextFeatures, connection);
         return inner.CreateContext(contextFeatures);
     }
 
@@ -69,6 +70,7 @@ internal sealed class ServiceApplication<TContext>(
         finally
         {
             service.Requests.Admission.Leave(request);
+            request.StayIn(features);
             service.Process.AfterRequest(service);
         }
         if (request.TimedOut)

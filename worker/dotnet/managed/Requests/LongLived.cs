@@ -19,13 +19,13 @@ internal static class LongLived
     internal static void Watch(
         IFeatureCollection features, Admission admission, ServiceRequest request)
     {
-        if (features.Get<IHttpUpgradeFeature>() is { IsUpgradableRequest: true } upgrade)
+        if (features.First<IHttpUpgradeFeature>() is { IsUpgradableRequest: true } upgrade)
             features.Set<IHttpUpgradeFeature>(new Upgrade(upgrade, admission, request));
-        if (features.Get<IHttpExtendedConnectFeature>() is { IsExtendedConnect: true } connect)
+        if (features.First<IHttpExtendedConnectFeature>() is { IsExtendedConnect: true } connect)
             features.Set<IHttpExtendedConnectFeature>(new ExtendedConnect(connect, admission, request));
-        if (features.Get<IHttpRequestFeature>() is { } head &&
+        if (features.First<IHttpRequestFeature>() is { } head &&
             Contains(head.Headers.Accept.ToString()) &&
-            features.Get<IHttpResponseFeature>() is { } response)
+            features.First<IHttpResponseFeature>() is { } response)
         {
             WatchEvents(response, admission, request);
         }

@@ -24,9 +24,9 @@ internal sealed unsafe class ServiceCounters(nint row)
 
     internal static ReadOnlySpan<long> LatencyBounds => s_bounds;
 
-    internal void RequestStarted() => Add(SegmentLayout.Started, 1);
+    internal void RequestStarted() => Add(Stripe(), SegmentLayout.Started, 1);
 
-    internal void LimitWasHit(LimitHit limit) => Add(SegmentLayout.LimitHit + (int)limit * 8, 1);
+    internal void LimitWasHit(LimitHit limit) => Add(Stripe(), SegmentLayout.LimitHit + (int)limit * 8, 1);
 
     /// <param name="code">0: closed without an answer.</param>
     /// <param name="nanoseconds">From the head to the end of the answer.</param>
@@ -35,16 +35,11 @@ internal sealed unsafe class ServiceCounters(nint row)
         nanoseconds = Math.Max(nanoseconds, 0);
         int codeClass = code / 100;
         if (codeClass is < 0 or >= SegmentLayout.CodeClasses) codeClass = 0;
-        Add(SegmentLayout.Finished, 1);
-        Add(SegmentLayout.Answered + codeClass * 8, 1);
-        Add(SegmentLayout.LatencySum, nanoseconds);
-        Add(SegmentLayout.Latency + BucketOf(nanoseconds) * 8, 1);
-    }
-
-    internal void BytesMoved(long received, long sent)
-    {
-        Add(SegmentLayout.BytesReceived, received);
-        Add(SegmentLayout.BytesSent, sent);
+        nint stripe = Stripe();
+        Add(stripe, SegmentLayout.Finished, 1);
+        Add(stripe, SegmentLayout.Answered + codeClass * 8, 1);
+        Add(stripe, SegmentLayout.LatencySum, nanoseconds);
+        Add(stripe, SegmentLayout.Latency + BucketOf(nanoseconds) * 8, 1);
     }
 
     internal static int BucketOf(long nanoseconds)
@@ -54,13 +49,17 @@ internal sealed unsafe class ServiceCounters(nint row)
         return bucket;
     }
 
-    private void Add(int offset, long value)
+    // 0: there is no row.
+    private nint Stripe()
     {
-        if (row == 0) return;
+        if (row == 0) return 0;
         int stripe = FirstStripe +
             Thread.GetCurrentProcessorId() % (SegmentLayout.Stripes - FirstStripe);
-        long* counter = (long*)(row + SegmentLayout.StripesOffset +
-            stripe * SegmentLayout.StripeSize + offset);
-        Interlocked.Add(ref *counter, value);
+        return row + SegmentLayout.StripesOffset + stripe * SegmentLayout.StripeSize;
+    }
+
+    private static void Add(nint stripe, int offset, long value)
+    {
+        if (stripe != 0) Interlocked.Add(ref *(long*)(stripe + offset), value);
     }
 }

@@ -25,10 +25,17 @@ internal sealed class ServiceRequest(IHttpRequestLifetimeFeature lifetime, long 
     /// <summary>When its head was read; a timestamp of the service's clock.</summary>
     internal long Start { get; } = start;
 
-    /// <summary>The request that <see cref="ServiceRequests"/> put there.</summary>
+    /// <summary>The request that <see cref="ServiceRequests"/> began.</summary>
     internal static ServiceRequest? Of(IFeatureCollection features) =>
         features.Get<IHttpRequestLifetimeFeature>() as ServiceRequest ??
         features.Get<ServiceRequest>();
+
+    /// <summary>Makes sure that it is found again: the application may have put another lifetime
+    /// feature in its place.</summary>
+    internal void StayIn(IFeatureCollection features)
+    {
+        if (features.Get<IHttpRequestLifetimeFeature>() != this) features.Set(this);
+    }
 
     /// <summary>Null: the server is not ours to count connections of.</summary>
     internal ClientConnection? Connection { get; init; }

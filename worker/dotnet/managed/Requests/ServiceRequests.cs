@@ -38,22 +38,21 @@ internal sealed class ServiceRequests
 
     internal ServiceCounters Counters { get; }
 
-    /// <summary>A request's head was read. Its features get the <see cref="ServiceRequest"/>.
-    /// </summary>
-    internal void Begin(IFeatureCollection features)
+    /// <summary>A request's head was read. Its lifetime feature is the
+    /// <see cref="ServiceRequest"/> from now on.</summary>
+    internal void Begin(IFeatureCollection features, ClientConnection? connection)
     {
         Counters.RequestStarted();
         _begins();
         var request = new ServiceRequest(
-            features.GetRequiredFeature<IHttpRequestLifetimeFeature>(), _clock.GetTimestamp())
+            features.First<IHttpRequestLifetimeFeature>()!, _clock.GetTimestamp())
         {
-            Connection = features.Get<ClientConnection>(),
-            Response = features.Get<IHttpResponseFeature>(),
+            Connection = connection,
+            Response = features.First<IHttpResponseFeature>(),
         };
-        features.Set(request);
         features.Set<IHttpRequestLifetimeFeature>(request);
         LongLived.Watch(features, Admission, request);
-        if (request.Connection is { } connection) Begin(connection, features);
+        if (connection is not null) Begin(connection, features);
     }
 
     /// <summary>The answer has been handed on, or will never be.</summary>
@@ -86,7 +85,7 @@ internal sealed class ServiceRequests
     private void Begin(ClientConnection connection, IFeatureCollection features)
     {
         connection.RequestBegins();
-        IHttpRequestFeature request = features.GetRequiredFeature<IHttpRequestFeature>();
+        IHttpRequestFeature request = features.First<IHttpRequestFeature>()!;
         if (!connection.IsMultiplexed && !HttpProtocol.IsHttp11(request.Protocol) &&
             !HttpProtocol.IsHttp10(request.Protocol))
         {
