@@ -19,8 +19,7 @@ absl::Status ApplicationWorker::Add(const Application& application, const std::s
                                     const std::function<void(worker::v1::AssignRequest&)>& change) {
   const std::string name = service.empty() ? application.name : service;
   const std::string copy = folder_ / name;
-  std::filesystem::copy(ApplicationFolder(application.name), copy,
-                        std::filesystem::copy_options::recursive);
+  LayOut(application.name, copy);
   const std::string data = copy + ".data";
   std::filesystem::create_directory(data);
   worker::v1::AssignRequest request;

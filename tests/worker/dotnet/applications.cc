@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -46,10 +45,7 @@ std::string Quoted(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::string DotnetRoot() {
-  const char* root = std::getenv("COHOST_TEST_DOTNET");
-  return root == nullptr ? "" : root;
-}
+std::string DotnetRoot() { return COHOST_DOTNET_ROOT; }
 
 void DotnetTest::SetUp() {
   if (DotnetRoot().empty()) GTEST_SKIP() << "no .NET SDK on this machine";
@@ -61,11 +57,20 @@ std::string ApplicationFolder(const std::string& name) {
   return ProgramPath("tests/worker/dotnet/apps/apps") + "/" + name;
 }
 
+void LayOut(const std::string& name, const std::string& folder) {
+  std::error_code other_file_system;
+  fs::copy(ApplicationFolder(name), folder,
+           fs::copy_options::recursive | fs::copy_options::create_hard_links, other_file_system);
+  if (!other_file_system) return;
+  fs::remove_all(folder);
+  fs::copy(ApplicationFolder(name), folder, fs::copy_options::recursive);
+}
+
 std::string ServiceLine(const Application& application, const std::string& service,
-                        const std::string& more) {
-  std::string line =
-      absl::StrCat("  - {name: ", service, ", runtime: dotnet, app: \"",
-                   ApplicationFolder(application.name), "/", application.name, ".dll\", listen: ");
+                        const std::string& more, const std::string& folder) {
+  std::string line = absl::StrCat("  - {name: ", service, ", runtime: dotnet, app: \"",
+                                  folder.empty() ? ApplicationFolder(application.name) : folder,
+                                  "/", application.name, ".dll\", listen: ");
   std::vector<std::string> listen;
   for (const std::string& endpoint : application.endpoints) {
     listen.push_back(absl::StrCat("{address: \"http://127.0.0.1:0\", endpoint: ", endpoint, "}"));

@@ -36,12 +36,16 @@ void PrintTo(const Application& application, std::ostream* out);
 // Where it was built: its main assembly is NAME.dll in this folder.
 std::string ApplicationFolder(const std::string& name);
 
+// Makes `folder` a copy of it: hard links where that is possible, as trees of the store are.
+void LayOut(const std::string& name, const std::string& folder);
+
 // "127.0.0.1:4711" of each endpoint, by the name of the service.
 using Addresses = std::map<std::string, std::vector<std::string>>;
 
-// The line of a service in `services:`; `more`: further keys ("limits: {concurrency: 4}").
+// The line of a service in `services:`; `more`: further keys ("limits: {concurrency: 4}");
+// `folder`: where the application is, if not where it was built.
 std::string ServiceLine(const Application& application, const std::string& service,
-                        const std::string& more = "");
+                        const std::string& more = "", const std::string& folder = "");
 
 // As TestHost::StartOrDie, with the worker and its managed part where workers of another user can
 // read them.

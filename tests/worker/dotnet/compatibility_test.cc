@@ -4,19 +4,16 @@
 // each in a worker of its own, and all in one.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "tests/worker/dotnet/application_worker.h"
 #include "tests/worker/dotnet/applications.h"
-#include "tests/worker/dotnet/lone_application.h"
+#include "tests/worker/dotnet/compared_applications.h"
 #include "tests/worker/dotnet/probe.h"
 
 namespace cohost::testing {
@@ -25,52 +22,10 @@ namespace {
 // By name, as Probe tells them.
 using Answers = std::map<std::string, std::string>;
 
-const std::vector<Application>& Applications() {
-  static const std::vector<Application> applications = {
-      {.name = "Blazor"},
-      {.name = "ClassicWebHost"},
-      {.name = "EfCore", .persist = {"shop.db"}},
-      {.name = "Endpoints", .endpoints = {"Web", "Calls"}},
-      {.name = "Faulty"},
-      {.name = "GenericHost"},
-      {.name = "Grpc"},
-      {.name = "HostedServices"},
-      {.name = "Identity"},
-      {.name = "Meddling"},
-      {.name = "Minimal"},
-      {.name = "Mvc"},
-      {.name = "NLogLog"},
-      {.name = "RazorPages"},
-      {.name = "SerilogLog"},
-      {.name = "SignalR"},
-      {.name = "StaticAssets"},
-      {.name = "Streaming"},
-      {.name = "Surroundings",
-       .environment = {{"From__The__Environment", "yes"}, {"SURROUNDINGS_CULTURE", "de-DE"}},
-       .arguments = {"--first=1", "second"}},
-      {.name = "Telemetry"},
-      {.name = "WebSockets"},
-  };
-  return applications;
-}
-
-absl::StatusOr<Answers> AskLoneApplications() {
-  std::vector<std::unique_ptr<LoneApplication>> running;
-  for (const Application& application : Applications()) {
-    COHOST_ASSIGN_OR_RETURN(auto lone, LoneApplication::Start(application));
-    running.push_back(std::move(lone));
-  }
-  Addresses addresses;
-  for (size_t i = 0; i < running.size(); ++i) {
-    COHOST_ASSIGN_OR_RETURN(addresses[Applications()[i].name], running[i]->WaitForAddresses());
-  }
-  return ProbeAll(addresses);
-}
-
 absl::StatusOr<Answers> AskInWorkersOfTheirOwn() {
   std::vector<std::unique_ptr<ApplicationWorker>> workers;
   Addresses addresses;
-  for (const Application& application : Applications()) {
+  for (const Application& application : ComparedApplications()) {
     workers.push_back(std::make_unique<ApplicationWorker>());
     COHOST_RETURN_IF_ERROR(workers.back()->Start());
     COHOST_RETURN_IF_ERROR(workers.back()->Add(application));
@@ -82,7 +37,7 @@ absl::StatusOr<Answers> AskInWorkersOfTheirOwn() {
 absl::StatusOr<Answers> AskInOneWorker() {
   ApplicationWorker worker;
   COHOST_RETURN_IF_ERROR(worker.Start());
-  for (const Application& application : Applications()) {
+  for (const Application& application : ComparedApplications()) {
     COHOST_RETURN_IF_ERROR(worker.Add(application));
   }
   auto answers = ProbeAll(worker.addresses());
@@ -116,7 +71,7 @@ TEST_P(Compatibility, AnswersInAWorkerOfItsOwnAsAlone) { EXPECT_EQ(InAWorkerOfIt
 
 TEST_P(Compatibility, AnswersBesideAllOthersAsAlone) { EXPECT_EQ(BesideAllOthers(), Alone()); }
 
-INSTANTIATE_TEST_SUITE_P(Applications, Compatibility, ::testing::ValuesIn(Applications()),
+INSTANTIATE_TEST_SUITE_P(Applications, Compatibility, ::testing::ValuesIn(ComparedApplications()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

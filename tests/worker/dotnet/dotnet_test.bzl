@@ -24,7 +24,7 @@ def dotnet_test(name, deps = [], data = [], host = False, size = "large", tags =
             "//worker/dotnet/managed:shim",
         ] + (["//tests/support:host_programs"] if host else ["//worker:cohost-worker"]),
         # Workers look there first.
-        env = dict({"COHOST_TEST_DOTNET": ROOT}, **({"DOTNET_ROOT": ROOT} if ROOT else {})),
+        env = {"DOTNET_ROOT": ROOT} if ROOT else {},
         tags = tags + [
             "local",
             "no_sanitizer",

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -52,8 +51,7 @@ absl::StatusOr<std::unique_ptr<LoneApplication>> LoneApplication::Start(
     const Application& application) {
   std::unique_ptr<LoneApplication> lone(new LoneApplication(application));
   const std::string copy = lone->folder_ / application.name;
-  std::filesystem::copy(ApplicationFolder(application.name), copy,
-                        std::filesystem::copy_options::recursive);
+  LayOut(application.name, copy);
   const UniqueFd log(
       open((lone->folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log.valid()) return ErrnoStatus(errno, "open", lone->folder_ / "log");

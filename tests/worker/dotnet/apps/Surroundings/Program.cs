@@ -49,6 +49,8 @@ app.MapGet("/settings", (IConfiguration configuration) => Lines(
     $"overridden: {configuration["Overridden"]}"));
 app.MapGet("/addresses", (IServer server) => Lines(
     [.. server.Features.Get<IServerAddressesFeature>()!.Addresses.Select(address => new Uri(address).Scheme)]));
+// With a length, where the framework cuts other texts into chunks.
+app.MapGet("/length", () => Results.Text("hello"));
 app.MapGet("/variables", () => Environment.GetEnvironmentVariable("SURROUNDINGS_VARIABLE"));
 
 app.Run();
