@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/strings.h"
 #include "supervisor/config/keys/key_table.h"
 #include "supervisor/config/yaml/yaml_tree.h"
@@ -158,9 +159,12 @@ TEST_F(DeploymentWriterTest, RandomDeploymentsAreReadBack) {
   }
 }
 
-// The example's own files; what they name is there, but empty.
-TEST_F(DeploymentWriterTest, TheExampleIsReadBack) {
-  const std::filesystem::path example = "deploy/examples/reference-data";
+// The examples' own files; what they name is there, but empty.
+class ExampleIsReadBack : public DeploymentWriterTest,
+                          public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(ExampleIsReadBack, WithAllOfItsServices) {
+  const std::filesystem::path example = std::string("deploy/examples/") + GetParam();
   std::vector<std::filesystem::path> files = {"cohost.yaml"};
   for (const auto& entry : std::filesystem::directory_iterator(example / "services.d")) {
     files.push_back(std::filesystem::path("services.d") / entry.path().filename());
@@ -171,7 +175,7 @@ TEST_F(DeploymentWriterTest, TheExampleIsReadBack) {
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     const std::string copy = Write(file.string(), text);
     if (file == "cohost.yaml") path = copy;
-    const std::regex named("\\.\\./([a-z]+/[-_.a-z]+)");
+    const std::regex named("\\.\\./([a-z]+/[-_./A-Za-z]+)");
     for (std::sregex_iterator it(text.begin(), text.end(), named), end; it != end; ++it) {
       Write((*it)[1].str(), "");
     }
@@ -181,6 +185,11 @@ TEST_F(DeploymentWriterTest, TheExampleIsReadBack) {
   EXPECT_EQ(result.deployment->services.size(), 47u);
   ExpectRoundTrip(*result.deployment);
 }
+
+INSTANTIATE_TEST_SUITE_P(Examples, ExampleIsReadBack, ::testing::Values("reference-data", "dotnet"),
+                         [](const auto& info) {
+                           return absl::StrReplaceAll(info.param, {{"-", "_"}});
+                         });
 
 }  // namespace
 }  // namespace cohost::supervisor
