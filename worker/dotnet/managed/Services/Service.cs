@@ -202,7 +202,9 @@ internal sealed class Service
 
     /// <summary>Asks the application's host to stop and tells the worker when Main has ended, or at
     /// the limit.</summary>
-    internal void Stop(TimeSpan limit)
+    /// <param name="limit">When it is told in any case.</param>
+    /// <param name="ended">Called before that when Main has ended.</param>
+    internal void Stop(TimeSpan limit, Action ended)
     {
         IHostApplicationLifetime? lifetime;
         lock (_lock)
@@ -212,19 +214,21 @@ internal sealed class Service
             if (_state != ServiceState.Ended) _state = ServiceState.Stopping;
             lifetime = _lifetime;
         }
-        _ = Task.Run(() => StopAsync(lifetime, limit));
+        _ = Task.Run(() => StopAsync(lifetime, limit, ended));
     }
 
     internal void Warn(string text) => _worker.Notify(Spec.Row, Notice.Warning, text);
 
-    private async Task StopAsync(IHostApplicationLifetime? lifetime, TimeSpan limit)
+    private async Task StopAsync(
+        IHostApplicationLifetime? lifetime, TimeSpan limit, Action ended)
     {
         try
         {
-            Task ended = Main?.Ended ?? Task.CompletedTask;
+            Task main = Main?.Ended ?? Task.CompletedTask;
             // Callbacks of the application run inside of it, and may take their time.
-            if (!ended.IsCompleted && lifetime is not null) _ = Task.Run(() => Stop(lifetime));
-            await ended.WaitAsync(limit).ConfigureAwait(false);
+            if (!main.IsCompleted && lifetime is not null) _ = Task.Run(() => Stop(lifetime));
+            await main.WaitAsync(limit).ConfigureAwait(false);
+            ended();
         }
         catch (TimeoutException)
         {

@@ -69,7 +69,9 @@ internal sealed class ServiceTable(IWorker worker)
 
     internal void Stop(int row, TimeSpan limit)
     {
-        if (Find(row) is { } service) service.Stop(limit);
+        // What has ended is forgotten, so that its objects can be collected. What runs on is not: it
+        // may yet be blamed.
+        if (Find(row) is { } service) service.Stop(limit, () => _services.TryRemove(row, out _));
         else worker.Stopped(row);
     }
 
