@@ -45,7 +45,8 @@ projects. On a machine without an SDK: a folder with the file `absent` alone."""
     implementation = _dotnet_publish_impl,
     attrs = {
         "project": attr.label(
-            doc = ".csproj or .slnx. The projects of a solution set PublishDir from PublishRoot (Directory.Build.props).",
+            doc = """.csproj or .slnx. The projects of a solution set PublishDir from PublishRoot, and the runtime that they
+are precompiled for from PublishRuntime, where these are set (Directory.Build.props).""",
             mandatory = True,
             allow_single_file = [".csproj", ".slnx"],
         ),

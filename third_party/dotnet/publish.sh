@@ -26,17 +26,19 @@ export DOTNET_CLI_WORKLOAD_UPDATE_NOTIFY_DISABLE=true MSBUILDDISABLENODEREUSE=1
 options=(--configuration Release --nologo --verbosity quiet --disable-build-servers -p:NuGetAudit=false
   -p:UseSharedCompilation=false -p:UseAppHost=false -p:SatelliteResourceLanguages=en
   -p:Deterministic=true -p:ContinuousIntegrationBuild=true "-p:PathMap=$scratch/source/=/_/")
-if [ "$code" = ready_to_run ]; then
-  case $(uname -m) in
-    x86_64) options+=(--runtime linux-x64) ;;
-    aarch64) options+=(--runtime linux-arm64) ;;
-    *) echo "error: no precompiler for $(uname -m)" >&2; exit 1 ;;
-  esac
-  options+=(--self-contained false -p:PublishReadyToRun=true)
-fi
+case $(uname -m) in
+  x86_64) runtime=linux-x64 ;;
+  aarch64) runtime=linux-arm64 ;;
+  *) echo "error: no .NET for $(uname -m)" >&2; exit 1 ;;
+esac
 case $project in
-  *.slnx) options+=("-p:PublishRoot=$output/") ;;
-  *) options+=(--output "$output") ;;
+  # A solution takes neither a folder nor a runtime: its projects take them from these properties.
+  *.slnx)
+    options+=("-p:PublishRoot=$output/")
+    [ "$code" != ready_to_run ] || options+=("-p:PublishRuntime=$runtime") ;;
+  *)
+    options+=(--output "$output")
+    [ "$code" != ready_to_run ] || options+=(--runtime "$runtime" --self-contained false -p:PublishReadyToRun=true) ;;
 esac
 
 cd "$scratch/source"
