@@ -77,7 +77,7 @@ FleetFigures MeasureRunning(const Fleet& fleet, const std::vector<uint16_t>& por
   std::this_thread::sleep_for(kIdle);
   absl::Duration after;
   for (const pid_t pid : processes) after += CpuTime(pid);
-  figures.idle_cores = (after - before) / absl::FromChrono(kIdle);
+  figures.idle_cores = absl::FDivDuration(after - before, absl::FromChrono(kIdle));
   return figures;
 }
 
