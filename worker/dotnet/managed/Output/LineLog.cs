@@ -9,8 +9,8 @@ using Microsoft.Extensions.Logging;
 namespace Cohost.Worker;
 
 /// <summary>
-/// One service's standard output or error, which becomes one event of the worker's log a line.
-/// Thread-safe; a write is kept together. Owned by the <see cref="ConsoleRouter"/>.
+/// One service's standard output or error, which becomes one event of the worker's log a line, or a
+/// whole event where it is one of the console logger's. Thread-safe; a write is kept together. Owned by the <see cref="ConsoleRouter"/>.
 /// </summary>
 internal sealed class LineLog(int row, string category, LogLevel level, IWorker worker) : TextWriter
 {
@@ -50,6 +50,11 @@ internal sealed class LineLog(int row, string category, LogLevel level, IWorker 
 
     private void Append(ReadOnlySpan<char> text)
     {
+        if (_line.Length == 0 && LoggedEvent.Parse(text) is { } logged)
+        {
+            worker.Log(row, logged.Level, logged.Category, logged.Message);
+            return;
+        }
         while (true)
         {
             int end = text.IndexOf('\n');
