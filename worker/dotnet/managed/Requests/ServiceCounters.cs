@@ -42,6 +42,14 @@ internal sealed unsafe class ServiceCounters(nint row)
         Add(stripe, SegmentLayout.Latency + BucketOf(nanoseconds) * 8, 1);
     }
 
+    /// <summary>Told when a connection ends.</summary>
+    internal void BytesMoved(long received, long sent)
+    {
+        nint stripe = Stripe();
+        Add(stripe, SegmentLayout.BytesReceived, received);
+        Add(stripe, SegmentLayout.BytesSent, sent);
+    }
+
     internal static int BucketOf(long nanoseconds)
     {
         int bucket = 0;

@@ -16,33 +16,32 @@ internal sealed class ServiceRequests
 {
     private readonly ServiceSpec _spec;
     private readonly ConnectionRegistry _connections;
+    private readonly ServiceCounters _counters;
     private readonly IWorker _worker;
     private readonly TimeProvider _clock;
     private readonly Action _begins;
 
     internal ServiceRequests(
-        ServiceSpec spec, ConnectionRegistry connections, IWorker worker, TimeProvider clock,
-        Action begins)
+        ServiceSpec spec, ConnectionRegistry connections, ServiceCounters counters,
+        IWorker worker, TimeProvider clock, Action begins)
     {
         _begins = begins;
         _spec = spec;
         _connections = connections;
         _worker = worker;
         _clock = clock;
-        Counters = new ServiceCounters(spec.SegmentRow);
+        _counters = counters;
         Admission = new Admission(
             spec.Concurrency, spec.Queue, spec.RequestTimeout, clock, OnOverdue);
     }
 
     internal Admission Admission { get; }
 
-    internal ServiceCounters Counters { get; }
-
     /// <summary>A request's head was read. Its lifetime feature is the
     /// <see cref="ServiceRequest"/> from now on.</summary>
     internal void Begin(IFeatureCollection features, ClientConnection? connection)
     {
-        Counters.RequestStarted();
+        _counters.RequestStarted();
         _begins();
         var request = new ServiceRequest(
             features.First<IHttpRequestLifetimeFeature>()!, _clock.GetTimestamp())
@@ -61,7 +60,7 @@ internal sealed class ServiceRequests
         IHttpResponseFeature? response = features.Get<IHttpResponseFeature>();
         int code = response is { HasStarted: true } ? response.StatusCode : 0;
         TimeSpan elapsed = _clock.GetElapsedTime(request.Start);
-        Counters.RequestFinished(code, elapsed.Ticks * TimeSpan.NanosecondsPerTick);
+        _counters.RequestFinished(code, elapsed.Ticks * TimeSpan.NanosecondsPerTick);
         request.Connection?.RequestEnds();
         request.Release();
     }
@@ -79,7 +78,7 @@ internal sealed class ServiceRequests
         };
         // An abandoned request has nobody to answer to.
         if (code != 0 && await HostAnswer.WriteAsync(features, code).ConfigureAwait(false))
-            Counters.LimitWasHit(limit);
+            _counters.LimitWasHit(limit);
     }
 
     private void Begin(ClientConnection connection, IFeatureCollection features)

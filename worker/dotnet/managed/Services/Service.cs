@@ -50,9 +50,10 @@ internal sealed class Service
         _worker = worker;
         Tag = new ServiceTag(spec.Row);
         Connections = new ConnectionRegistry(spec.Row, worker);
-        Transport = new ServiceTransport(spec, Connections, worker);
+        var counters = new ServiceCounters(spec.SegmentRow);
+        Transport = new ServiceTransport(spec, Connections, counters, worker);
         Requests = new ServiceRequests(
-            spec, Connections, worker, TimeProvider.System, requestBegins);
+            spec, Connections, counters, worker, TimeProvider.System, requestBegins);
     }
 
     internal ServiceSpec Spec { get; }

@@ -20,7 +20,7 @@ namespace Cohost.Worker;
 /// Owned by the service.
 /// </summary>
 internal sealed class ServiceTransport(
-    ServiceSpec spec, ConnectionRegistry connections, IWorker worker)
+    ServiceSpec spec, ConnectionRegistry connections, ServiceCounters counters, IWorker worker)
     : IConnectionListenerFactory, IConnectionListenerFactorySelector
 {
     // One for all applications: its memory and its I/O queues are shared.
@@ -103,7 +103,8 @@ internal sealed class ServiceTransport(
 
     private ClientConnection Connect(EndpointQueue queue, SafeSocketHandle handle, Channel channel)
     {
-        var socket = new Socket(handle);
+        Socket socket = channel == Channel.Client
+            ? new CountedSocket(handle, counters.BytesMoved) : new Socket(handle);
         if (socket.AddressFamily != AddressFamily.Unix) socket.NoDelay = true;
         var connection = new ClientConnection(
             s_connections.Create(socket), connections, channel, queue.EndPoint);
