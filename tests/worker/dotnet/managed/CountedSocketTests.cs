@@ -37,7 +37,8 @@ public sealed class CountedSocketTests
     [Fact]
     public void AUnixSocketIsLeftOut()
     {
-        using var unix = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        using var unix = new Socket(
+            AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         Count(unix).Dispose();
         Assert.Null(_counted);
     }

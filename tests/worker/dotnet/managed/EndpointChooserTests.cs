@@ -46,7 +46,8 @@ public sealed class EndpointChooserTests
     public void FurtherEntriesGoToFurtherEndpoints()
     {
         Assert.Equal(
-            [1, 0, 2], EndpointChooser.Choose([Entry(), Entry(), Entry()], [s_tls, s_plain, s_http2]));
+            [1, 0, 2],
+            EndpointChooser.Choose([Entry(), Entry(), Entry()], [s_tls, s_plain, s_http2]));
     }
 
     [Fact]

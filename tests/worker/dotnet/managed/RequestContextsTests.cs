@@ -45,6 +45,7 @@ public sealed class RequestContextsTests
     {
         ExecutionContext before = ExecutionContext.Capture()!;
         _contexts.Keep(before, before, _cultures);
-        Assert.False(_contexts.TryEnter(_cultures with { UICulture = CultureInfo.InvariantCulture }));
+        Cultures changed = _cultures with { UICulture = CultureInfo.InvariantCulture };
+        Assert.False(_contexts.TryEnter(changed));
     }
 }

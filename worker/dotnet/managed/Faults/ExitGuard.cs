@@ -19,7 +19,7 @@ internal sealed class ExitGuard(IWorker worker, Func<IEnumerable<Service>> servi
 
     private void Hold()
     {
-        // The caller's thread cannot be seen from here. What can be seen is whose code has the call.
+        // The caller's thread cannot be seen from here; whose code has the call can.
         Service[] able = [.. services().Where(service =>
             service.State != ServiceState.Ended && ExitCalls.In(service))];
         int row = able.Length == 1 ? able[0].Spec.Row : Boundary.NoService;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+using System;
 using System.IO;
 using System.Linq;
 using Microsoft.AspNetCore.DataProtection.Infrastructure;
@@ -42,5 +43,5 @@ internal static class DataProtectionDefaults
         descriptor.ImplementationType?.Assembly == typeof(KeyManagementOptions).Assembly ||
         descriptor.ImplementationType?.Assembly == typeof(IApplicationDiscriminator).Assembly ||
         (descriptor.ImplementationType?.Namespace?.StartsWith(
-            "Microsoft.AspNetCore.", System.StringComparison.Ordinal) ?? false);
+            "Microsoft.AspNetCore.", StringComparison.Ordinal) ?? false);
 }

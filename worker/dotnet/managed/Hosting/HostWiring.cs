@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+using System;
 using System.Linq;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting.Server;
@@ -30,7 +31,7 @@ internal static class HostWiring
             provider => new ServiceServer(service, Create(server, provider), provider));
     }
 
-    private static IServer Create(ServiceDescriptor descriptor, System.IServiceProvider provider) =>
+    private static IServer Create(ServiceDescriptor descriptor, IServiceProvider provider) =>
         (IServer)(descriptor.ImplementationInstance
             ?? descriptor.ImplementationFactory?.Invoke(provider)
             ?? ActivatorUtilities.CreateInstance(provider, descriptor.ImplementationType!));

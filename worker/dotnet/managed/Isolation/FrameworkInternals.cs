@@ -80,7 +80,8 @@ internal static class FrameworkInternals
             s_activityListeners, s_meterListeners, s_diagnosticListeners, s_allListeners,
         ];
         var missing = parts.Where(part => part.Field is null).Select(part => part.Name).ToList();
-        if (s_diagnosticSubscription is null) missing.Add("DiagnosticListener.DiagnosticSubscription");
+        if (s_diagnosticSubscription is null)
+            missing.Add("DiagnosticListener.DiagnosticSubscription");
         if (s_optionsInUse is null) missing.Add("KestrelServerOptions.OptionsInUse");
         if (s_isTls is null) missing.Add("ListenOptions.IsTls");
         return missing;
@@ -98,8 +99,9 @@ internal static class FrameworkInternals
         return s_entryAssembly.Field is not null;
     }
 
-    /// <summary>Gives AppContext dictionaries that compare with <paramref name="keys"/>. Called once,
-    /// before an application runs. False: not possible.</summary>
+    /// <summary>Gives AppContext dictionaries that compare with <paramref name="keys"/> and
+    /// <paramref name="switches"/>. Called once, before an application runs. False: not possible.
+    /// </summary>
     internal static bool PartitionAppContext(
         IEqualityComparer<string> keys, IEqualityComparer<string> switches)
     {
@@ -129,14 +131,15 @@ internal static class FrameworkInternals
     internal static IReadOnlyList<MeterListener> MeterListeners()
     {
         if (s_meterListeners.Field?.GetValue(null) is not List<MeterListener> list) return [];
-        object guard = typeof(Instrument).GetProperty("SyncObject", Statics)?.GetValue(null) ?? list;
-        lock (guard) return [.. list];
+        PropertyInfo? guard = typeof(Instrument).GetProperty("SyncObject", Statics);
+        lock (guard?.GetValue(null) ?? list) return [.. list];
     }
 
     /// <summary>Replaces the callback of one type of measurement by what <paramref name="wrap"/>
     /// makes of it.</summary>
     internal static void WrapMeasurements<T>(
-        MeterListener listener, string field, Func<MeasurementCallback<T>, MeasurementCallback<T>> wrap)
+        MeterListener listener, string field,
+        Func<MeasurementCallback<T>, MeasurementCallback<T>> wrap)
         where T : struct
     {
         if (Field(listener, field) is MeasurementCallback<T> callback)

@@ -57,7 +57,8 @@ internal sealed class ConsoleRouter(
 
     public override void WriteLine(ReadOnlySpan<char> buffer) => WriteLine(buffer.ToString());
 
-    public override void WriteLine(string? value) => Use(value, static (to, it) => to.WriteLine(it));
+    public override void WriteLine(string? value) =>
+        Use(value, static (to, it) => to.WriteLine(it));
 
     public override void Flush() => Use(0, static (to, _) => to.Flush());
 

@@ -10,7 +10,8 @@ namespace Cohost.Worker;
 
 /// <summary>
 /// One service's standard output or error, which becomes one event of the worker's log a line, or a
-/// whole event where it is one of the console logger's. Thread-safe; a write is kept together. Owned by the <see cref="ConsoleRouter"/>.
+/// whole event where it is one of the console logger's. Thread-safe; a write is kept together.
+/// Owned by the <see cref="ConsoleRouter"/>.
 /// </summary>
 internal sealed class LineLog(int row, string category, LogLevel level, IWorker worker) : TextWriter
 {

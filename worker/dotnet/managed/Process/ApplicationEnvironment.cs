@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+using System;
 using System.Collections.Generic;
 using System.Linq;
 
@@ -8,6 +9,7 @@ namespace Cohost.Worker;
 /// <summary>Which environment variables an application starts with.</summary>
 internal static class ApplicationEnvironment
 {
+    private const string UnixScheme = "http+unix:";
     private const string HostingStartups = "ASPNETCORE_HOSTINGSTARTUPASSEMBLIES";
 
     // Of the default builders: whether they watch the application's settings files, which do not
@@ -38,6 +40,7 @@ internal static class ApplicationEnvironment
     }
 
     // A deployment says http+unix:/path for what Kestrel calls http://unix:/path.
-    private static string UrlOf(string address) => address.StartsWith("http+unix:", System.StringComparison.Ordinal)
-        ? "http://unix:" + address["http+unix:".Length..] : address;
+    private static string UrlOf(string address) =>
+        address.StartsWith(UnixScheme, StringComparison.Ordinal)
+            ? $"http://unix:{address[UnixScheme.Length..]}" : address;
 }

@@ -22,7 +22,10 @@ internal static class LongLived
         if (features.First<IHttpUpgradeFeature>() is { IsUpgradableRequest: true } upgrade)
             features.Set<IHttpUpgradeFeature>(new Upgrade(upgrade, admission, request));
         if (features.First<IHttpExtendedConnectFeature>() is { IsExtendedConnect: true } connect)
-            features.Set<IHttpExtendedConnectFeature>(new ExtendedConnect(connect, admission, request));
+        {
+            features.Set<IHttpExtendedConnectFeature>(
+                new ExtendedConnect(connect, admission, request));
+        }
         if (features.First<IHttpRequestFeature>() is { } head &&
             Contains(head.Headers.Accept.ToString()) &&
             features.First<IHttpResponseFeature>() is { } response)

@@ -26,7 +26,8 @@ internal sealed unsafe class ServiceCounters(nint row)
 
     internal void RequestStarted() => Add(Stripe(), SegmentLayout.Started, 1);
 
-    internal void LimitWasHit(LimitHit limit) => Add(Stripe(), SegmentLayout.LimitHit + (int)limit * 8, 1);
+    internal void LimitWasHit(LimitHit limit) =>
+        Add(Stripe(), SegmentLayout.LimitHit + (int)limit * 8, 1);
 
     /// <param name="code">0: closed without an answer.</param>
     /// <param name="nanoseconds">From the head to the end of the answer.</param>

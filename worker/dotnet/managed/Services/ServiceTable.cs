@@ -44,7 +44,8 @@ internal sealed class ServiceTable(IWorker worker)
         return sum;
     }
 
-    internal Service? Find(int row) => _services.TryGetValue(row, out Service? service) ? service : null;
+    internal Service? Find(int row) =>
+        _services.TryGetValue(row, out Service? service) ? service : null;
 
     internal void Load(ServiceSpec spec)
     {
@@ -69,8 +70,8 @@ internal sealed class ServiceTable(IWorker worker)
 
     internal void Stop(int row, TimeSpan limit)
     {
-        // What has ended is forgotten, so that its objects can be collected. What runs on is not: it
-        // may yet be blamed.
+        // What has ended is forgotten, so that its objects can be collected. What runs on is not:
+        // it may yet be blamed.
         if (Find(row) is { } service) service.Stop(limit, () => _services.TryRemove(row, out _));
         else worker.Stopped(row);
     }

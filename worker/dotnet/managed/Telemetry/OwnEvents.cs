@@ -16,8 +16,8 @@ internal static class OwnEvents
         subscriber.Replace(inner => new Observer<DiagnosticListener>(
             inner, () => service.IsCurrent || CurrentService.Row == Boundary.NoService));
 
-    /// <summary>A subscription to a neighbour's own listener ends; one to a shared listener gets the
-    /// service's events.</summary>
+    /// <summary>A subscription to a neighbour's own listener ends; one to a shared listener gets
+    /// the service's events.</summary>
     internal static void Narrow(
         FrameworkInternals.DiagnosticSubscription subscription, Service service,
         IReadOnlyList<Service> others)

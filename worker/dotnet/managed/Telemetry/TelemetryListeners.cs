@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+using System;
 using System.Collections.Generic;
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
@@ -11,7 +12,7 @@ namespace Cohost.Worker;
 /// Telemetry listeners are the process's: what an application adds while it starts is narrowed to
 /// its own activities, measurements and events, so that it does not see its neighbours' requests.
 /// </summary>
-internal sealed class TelemetryListeners(System.Func<IEnumerable<Service>> services) : IProcessPart
+internal sealed class TelemetryListeners(Func<IEnumerable<Service>> services) : IProcessPart
 {
     // What was there when the window opened, by identity.
     private HashSet<object> _before = [];

@@ -74,7 +74,7 @@ internal sealed class ConnectionRegistry(int row, IWorker worker)
                 if (!_connections.Remove(connection)) continue;
                 _cancelled += (uint)connection.Requests;
             }
-            connection.Abort(new ConnectionAbortedException("The service's time to drain is over."));
+            connection.Abort(new ConnectionAbortedException("The time to drain is over."));
             worker.ConnectionEnded(row, connection.Channel);
         }
         TellIfDrained();

@@ -82,7 +82,8 @@ internal static class EndpointChooser
         if (host is "localhost") return IPAddress.IsLoopback(address);
         if (host is "*" or "+")
             return address.Equals(IPAddress.Any) || address.Equals(IPAddress.IPv6Any);
-        return IPAddress.TryParse(host.Trim('[', ']'), out IPAddress? wanted) && wanted.Equals(address);
+        return IPAddress.TryParse(host.Trim('[', ']'), out IPAddress? wanted) &&
+            wanted.Equals(address);
     }
 
     private static string Describe(BoundEndpoint endpoint)

@@ -51,7 +51,8 @@ internal sealed class EndpointInspector(IServiceProvider provider)
         if (string.IsNullOrEmpty(url)) return null;
         string authority = url[(url.IndexOf("://", StringComparison.Ordinal) + 3)..].TrimEnd('/');
         int colon = authority.LastIndexOf(':');
-        if (colon < 0) return url.StartsWith("https", StringComparison.OrdinalIgnoreCase) ? 443 : 80;
+        if (colon < 0)
+            return url.StartsWith("https", StringComparison.OrdinalIgnoreCase) ? 443 : 80;
         return int.TryParse(
             authority[(colon + 1)..], CultureInfo.InvariantCulture, out int port) ? port : null;
     }
