@@ -135,6 +135,7 @@ std::unique_ptr<HostedService> Worker::MakeDotnet(const v1::AssignRequest& reque
                                                   ServiceEntry& entry) {
   dotnet::DotnetServiceDescription description;
   description.application = request.module_path();
+  description.solo = request.isolation() == cohost::v1::ISOLATION_SOLO;
   description.data_folder = request.data_folder();
   description.data_protection_name = request.data_protection_name();
   for (const cohost::v1::Setting& setting : request.settings()) {

@@ -28,15 +28,15 @@ ServiceVerdict JudgeService(const Service& service, const std::string& app,
     fail("runtime", std::string(runtime.status().message()));
     return out;
   }
-  const bool shares = service.dotnet.isolation == Isolation::kShared;
+  const bool is_chosen = service.dotnet.isolation.has_value();
   for (const Finding& finding : CheckApplication(app, *runtime).findings) {
     const std::string text = finding.Text();
     if (finding.weight == Finding::Weight::kRefused) {
       fail("app", text);
-    } else if (finding.weight == Finding::Weight::kSolo && !shares) {
+    } else if (finding.weight == Finding::Weight::kSolo && !is_chosen) {
       fail("isolation",
-           absl::StrCat("it needs a process of its own, which this version does not give: ", text,
-                        "; or write `isolation: shared` to run it beside others all the same"));
+           absl::StrCat("write `isolation: solo` to give it a worker of its own: ", text,
+                        "; or `isolation: shared` to run it beside others all the same"));
     } else if (finding.weight != Finding::Weight::kNote || service.instances == Instances::kAll) {
       out.remarks.push_back(absl::StrCat("service '", service.name, "': ", text));
     }

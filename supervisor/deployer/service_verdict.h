@@ -21,7 +21,7 @@ struct ServiceVerdict {
 };
 
 // Of a dotnet service whose main assembly is at `app`: refused when it runs nowhere here; when it
-// needs a process of its own, unless `isolation: shared` says otherwise. `runtime`: .NET, or what
+// needs a process of its own and `isolation` says neither `solo` nor `shared`. `runtime`: .NET, or what
 // is missing. Blocks on the disk.
 ServiceVerdict JudgeService(const Service& service, const std::string& app,
                             const absl::StatusOr<DotnetRuntime>& runtime);

@@ -60,7 +60,8 @@ PlacementInput MakePlacementInput(const Deployment& deployment, PlacementRecord 
                               .runtime = service.runtime,
                               .load = service.load,
                               .group = service.group,
-                              .overlap = service.overlap});
+                              .overlap = service.overlap,
+                              .alone = service.dotnet.isolation == Isolation::kSolo});
   }
   for (const Group& group : deployment.groups) input.groups.push_back({group.name, group.match});
   return input;

@@ -73,5 +73,34 @@ TEST_F(DotnetWorker, ServesApplicationsSideBySide) {
   EXPECT_FALSE(Fetch(second, "/").empty());
 }
 
+TEST_F(DotnetWorker, AnApplicationForItselfTakesTheWholeWorker) {
+  AssignRequest solo = Application(1, "Minimal");
+  solo.set_isolation(v1::ISOLATION_SOLO);
+  const uint16_t port = Serve(solo);
+  EXPECT_EQ(Fetch(port, "/"), "hello") << worker_.Log();
+  EXPECT_THAT(Fetch(port, "/host"), HasSubstr("HTTP/1.1"));
+
+  listeners_.push_back(ListenOnLoopback());
+  ASSERT_TRUE(worker_.GiveListener(2, listeners_.back().socket.get()).ok());
+  const absl::StatusOr<AssignResponse> second = worker_.Assign(Application(2, "Mvc"));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->state(), v1::SERVICE_STATE_FAILED);
+  EXPECT_THAT(second->reason(), HasSubstr("Minimal.dll alone"));
+  EXPECT_EQ(Fetch(port, "/"), "hello");
+}
+
+TEST_F(DotnetWorker, AnApplicationForItselfDoesNotJoinOthers) {
+  const uint16_t port = Serve(Application(1, "Minimal"));
+  AssignRequest solo = Application(2, "Mvc");
+  solo.set_isolation(v1::ISOLATION_SOLO);
+  listeners_.push_back(ListenOnLoopback());
+  ASSERT_TRUE(worker_.GiveListener(2, listeners_.back().socket.get()).ok());
+  const absl::StatusOr<AssignResponse> second = worker_.Assign(solo);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->state(), v1::SERVICE_STATE_FAILED);
+  EXPECT_THAT(second->reason(), HasSubstr("needs a new worker"));
+  EXPECT_EQ(Fetch(port, "/"), "hello");
+}
+
 }  // namespace
 }  // namespace cohost::testing

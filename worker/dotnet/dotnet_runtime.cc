@@ -14,9 +14,10 @@
 namespace cohost::worker::dotnet {
 namespace {
 
-absl::StatusOr<ManagedTable> FindAndStart(const DotnetOptions& options, const HostTable& host) {
+absl::StatusOr<ManagedTable> FindAndStart(const DotnetOptions& options, const HostTable& host,
+                                          const std::string& solo) {
   COHOST_ASSIGN_OR_RETURN(const std::string hostfxr, FindHostfxr(options.places));
-  return StartShim(hostfxr, options.shim, host);
+  return StartShim(hostfxr, options.shim, host, solo);
 }
 
 }  // namespace
@@ -29,18 +30,26 @@ std::unique_ptr<HostedService> DotnetRuntime::Create(DotnetServiceDescription de
   return std::make_unique<DotnetService>(*this, std::move(description), entry);
 }
 
-void DotnetRuntime::WhenStarted(std::function<void(absl::Status)> done) {
-  if (result_.has_value()) {
-    return lent_.post_to_io([done = std::move(done), result = *result_] { done(result); });
+void DotnetRuntime::WhenStarted(const std::string& solo, std::function<void(absl::Status)> done) {
+  absl::Status other;
+  if (solo_.has_value() && (!solo.empty() || *solo_ != solo)) {
+    other = absl::FailedPreconditionError(
+        solo.empty() ? absl::StrCat("this worker is for ", *solo_, " alone")
+                     : "an application that wants a worker of its own needs a new worker");
+  }
+  if (!other.ok() || result_.has_value()) {
+    const absl::Status& result = other.ok() ? *result_ : other;
+    return lent_.post_to_io([done = std::move(done), result] { done(result); });
   }
   waiting_.push_back(std::move(done));
-  if (std::exchange(begun_, true)) return;
+  if (solo_.has_value()) return;
+  solo_ = solo;
   const SteadyTime begin = lent_.clock.Steady();
   try {
     // On a thread of its own, since it reads some twenty files.
-    std::thread([this, begin] {
-      auto shim =
-          std::make_shared<absl::StatusOr<ManagedTable>>(FindAndStart(options_, host_.table()));
+    std::thread([this, begin, solo] {
+      auto shim = std::make_shared<absl::StatusOr<ManagedTable>>(
+          FindAndStart(options_, host_.table(), solo));
       lent_.post_to_io(
           [this, shim, begin] { OnStarted(*std::move(shim), lent_.clock.Steady() - begin); });
     }).detach();

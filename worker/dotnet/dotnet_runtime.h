@@ -47,7 +47,9 @@ class DotnetRuntime {
   std::unique_ptr<HostedService> Create(DotnetServiceDescription description, ServiceEntry& entry);
 
   // Starts CoreCLR unless that was done; `done` is called once, later, with what it came to.
-  void WhenStarted(std::function<void(absl::Status)> done);
+  // `solo`: for this application alone; empty: for those that share. FAILED_PRECONDITION when it
+  // was started for another one, or for others.
+  void WhenStarted(const std::string& solo, std::function<void(absl::Status)> done);
   // Null before it has started.
   const ManagedTable* shim() const { return shim_.has_value() ? &*shim_ : nullptr; }
   RuntimeHost& host() { return host_; }
@@ -61,7 +63,8 @@ class DotnetRuntime {
   const DotnetOptions options_;
   RuntimeHost host_;
 
-  bool begun_ = false;
+  // Set when the start begins: what it was begun for.
+  std::optional<std::string> solo_;
   std::optional<absl::Status> result_;  // once it has ended
   std::optional<ManagedTable> shim_;
   std::vector<std::function<void(absl::Status)>> waiting_;

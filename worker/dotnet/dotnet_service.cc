@@ -152,11 +152,12 @@ DotnetService::~DotnetService() { events_->Forget(); }
 void DotnetService::Start(std::function<void(absl::Status)> done) {
   events_->ExpectStarted(std::move(done));
   // A service whose start runs is not destroyed.
-  runtime_.WhenStarted([this](const absl::Status& status) {
-    events_->Progress();
-    if (!status.ok()) return events_->OnStarted(status);
-    Load();
-  });
+  runtime_.WhenStarted(description_.solo ? description_.application : "",
+                       [this](const absl::Status& status) {
+                         events_->Progress();
+                         if (!status.ok()) return events_->OnStarted(status);
+                         Load();
+                       });
 }
 
 void DotnetService::Load() {

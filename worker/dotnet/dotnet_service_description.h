@@ -11,6 +11,8 @@ namespace cohost::worker::dotnet {
 struct DotnetServiceDescription {
   // The main assembly: absolute path in the service's own tree.
   std::string application{};
+  // It has the process for itself: CoreCLR is started for it, as by `dotnet App.dll`.
+  bool solo = false;
   // Where it may write; empty: nowhere.
   std::string data_folder{};
   // Empty: the shim's default.

@@ -26,7 +26,12 @@ using GetFunctionPointer = int32_t (*)(const char* type, const char* method,
                                        const char* delegate_type, void* load_context,
                                        void* reserved, void** function);
 
-constexpr int32_t kGetFunctionPointerDelegate = 6;  // hdt_get_function_pointer
+using LoadAndGetFunctionPointer = int32_t (*)(const char* assembly, const char* type,
+                                              const char* method, const char* delegate_type,
+                                              void* reserved, void** function);
+
+constexpr int32_t kLoadAndGetFunctionPointerDelegate = 5;  // hdt_load_assembly_and_get_...
+constexpr int32_t kGetFunctionPointerDelegate = 6;         // hdt_get_function_pointer
 // UNMANAGEDCALLERSONLY_METHOD.
 const char* const kUnmanagedCallersOnly = reinterpret_cast<const char*>(-1);
 
@@ -82,10 +87,10 @@ absl::StatusOr<Hostfxr> LoadHostfxr(const std::string& path) {
   return hostfxr;
 }
 
-// The function of the runtime by which others are found.
-absl::StatusOr<GetFunctionPointer> StartRuntime(const Hostfxr& hostfxr, const std::string& shim,
-                                                const std::string& said) {
-  std::array<const char*, 1> arguments = {shim.c_str()};
+// Starts the runtime for `assembly`; the function of it by which others are found.
+absl::StatusOr<void*> StartRuntime(const Hostfxr& hostfxr, const std::string& assembly,
+                                   int32_t delegate, const std::string& said) {
+  std::array<const char*, 1> arguments = {assembly.c_str()};
   Handle handle = nullptr;
   const int32_t started =
       hostfxr.initialize(static_cast<int>(arguments.size()), arguments.data(), nullptr, &handle);
@@ -95,18 +100,42 @@ absl::StatusOr<GetFunctionPointer> StartRuntime(const Hostfxr& hostfxr, const st
   };
   // Positive codes are successes with remarks.
   if (started < 0 || handle == nullptr) {
-    return Failed(absl::StrCat("preparing .NET for ", shim), started, said);
+    return Failed(absl::StrCat("preparing .NET for ", assembly), started, said);
   }
   void* function = nullptr;
-  const int32_t code = hostfxr.get_delegate(handle, kGetFunctionPointerDelegate, &function);
+  const int32_t code = hostfxr.get_delegate(handle, delegate, &function);
   if (code != 0 || function == nullptr) return Failed("starting CoreCLR", code, said);
-  return reinterpret_cast<GetFunctionPointer>(function);
+  return function;
+}
+
+// Starts the runtime and finds the shim's entry point.
+absl::StatusOr<InitializeFunction> FindInitialize(const Hostfxr& hostfxr, const std::string& shim,
+                                                  const std::string& application,
+                                                  const std::string& said) {
+  void* function = nullptr;
+  int32_t code = 0;
+  if (application.empty()) {
+    COHOST_ASSIGN_OR_RETURN(void* const get,
+                            StartRuntime(hostfxr, shim, kGetFunctionPointerDelegate, said));
+    code = reinterpret_cast<GetFunctionPointer>(get)(kShimType, kInitialize, kUnmanagedCallersOnly,
+                                                     nullptr, nullptr, &function);
+  } else {
+    COHOST_ASSIGN_OR_RETURN(
+        void* const load,
+        StartRuntime(hostfxr, application, kLoadAndGetFunctionPointerDelegate, said));
+    code = reinterpret_cast<LoadAndGetFunctionPointer>(load)(
+        shim.c_str(), kShimType, kInitialize, kUnmanagedCallersOnly, nullptr, &function);
+  }
+  if (code != 0 || function == nullptr) {
+    return Failed(absl::StrCat("finding ", kShimType, " in ", shim), code, said);
+  }
+  return reinterpret_cast<InitializeFunction>(function);
 }
 
 }  // namespace
 
 absl::StatusOr<ManagedTable> StartShim(const std::string& hostfxr_path, const std::string& shim,
-                                       const HostTable& host) {
+                                       const HostTable& host, const std::string& application) {
   if (::access(shim.c_str(), R_OK) != 0) {
     return absl::NotFoundError(absl::StrCat(
         "the worker's managed part is missing: ", shim,
@@ -118,17 +147,12 @@ absl::StatusOr<ManagedTable> StartShim(const std::string& hostfxr_path, const st
   hostfxr.set_error_writer(WriteError);
   const absl::Cleanup forget = [] { error_text = nullptr; };
 
-  COHOST_ASSIGN_OR_RETURN(const GetFunctionPointer get_function, StartRuntime(hostfxr, shim, said));
-  void* function = nullptr;
-  const int32_t code =
-      get_function(kShimType, kInitialize, kUnmanagedCallersOnly, nullptr, nullptr, &function);
-  if (code != 0 || function == nullptr) {
-    return Failed(absl::StrCat("finding ", kShimType, " in ", shim), code, said);
-  }
+  COHOST_ASSIGN_OR_RETURN(const InitializeFunction initialize,
+                          FindInitialize(hostfxr, shim, application, said));
   ManagedTable managed{};
   managed.version = kBoundaryVersion;
   managed.size = sizeof(ManagedTable);
-  if (reinterpret_cast<InitializeFunction>(function)(&host, &managed) != 0) {
+  if (initialize(&host, &managed) != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(shim,
                      " could not be initialized: it is of another build, or the worker's log "

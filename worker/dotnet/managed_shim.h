@@ -8,12 +8,14 @@
 
 namespace cohost::worker::dotnet {
 
-// Loads CoreCLR into this process, with the shim's framework and dependencies as its default load
-// context, and exchanges the tables. Once per process, whatever it comes to: CoreCLR can be neither
-// started twice nor unloaded. Blocks for about 80 ms; any thread, whose identity does not matter
-// afterwards. `host` stays valid until the process ends. The errors name the step, hostfxr's code
-// for it and what to do.
+// Loads CoreCLR into this process and exchanges the tables. Without `application` the default load
+// context is the shim's: its framework, and nothing else. With one, the main assembly of an
+// application that has the process for itself, it is the application's, as with `dotnet App.dll`,
+// and the shim lives in a load context of its own. Once per process, whatever it comes to: CoreCLR
+// can be neither started twice nor unloaded. Blocks for about 80 ms; any thread, whose identity
+// does not matter afterwards. `host` stays valid until the process ends. The errors name the step,
+// hostfxr's code for it and what to do.
 absl::StatusOr<ManagedTable> StartShim(const std::string& hostfxr, const std::string& shim,
-                                       const HostTable& host);
+                                       const HostTable& host, const std::string& application = "");
 
 }  // namespace cohost::worker::dotnet

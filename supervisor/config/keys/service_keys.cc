@@ -305,12 +305,12 @@ constexpr Key kServiceKeys[] = {
      .example = "/srv/shop/"},
     {.name = "isolation",
      .type = kChoice,
-     .choices = "shared",
-     .reserved_choices = "solo",
+     .choices = "shared|solo",
      .runtime = kDotnet,
      .doc = "`shared`: beside others in one worker, whatever `cohostctl check` says against it. "
-            "Default: as the check says.",
-     .example = "shared"},
+            "`solo`: alone in a worker, with libraries of its own only, as with `dotnet App.dll`. "
+            "Default: beside others, and refused where the check says that it needs `solo`.",
+     .example = "solo"},
     {.name = "share_libraries",
      .type = kBoolean,
      .state = kReserved,

@@ -141,6 +141,20 @@ TEST_F(TenApplications, LoseNoRequestWhenOneExitsAndTheWorkerIsReplaced) {
   EXPECT_EQ(report.failures(), 0u) << report.first_failure;
 }
 
+TEST_F(HostedApplications, OneThatIsSoloHasAWorkerOfItsOwn) {
+  host_ = StartDotnetHost(
+      "services:\n" + ServiceLine({.name = "Exits"}, "alone", "isolation: solo") +
+      ServiceLine({.name = "Minimal"}, "one") + ServiceLine({.name = "Minimal"}, "two"));
+  ASSERT_TRUE(host_->WaitUntilReady()) << host_->Log();
+  EXPECT_EQ(Get("alone", "/"), "well");
+  EXPECT_EQ(Get("one", "/"), "hello");
+  EXPECT_EQ(Get("two", "/"), "hello");
+  const std::string group = host_->Service("alone")->group();
+  EXPECT_EQ(host_->Service("one")->group(), host_->Service("two")->group());
+  EXPECT_NE(host_->Service("one")->group(), group);
+  EXPECT_EQ(host_->WorkerPids().size(), 2u);
+}
+
 // A service whose folder the test changes.
 class Redeployment : public HostedApplications {
  protected:

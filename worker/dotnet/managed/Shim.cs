@@ -18,6 +18,7 @@ internal static class Shim
             Log(worker, LogLevel.Warning, $"this runtime ({Environment.Version}) has no {part}, " +
                 $"which {FrameworkInternals.SeenIn} has: what needs it is off");
         }
+        if (SoloProcess.IsSolo) SoloProcess.Install();
         var services = new ServiceTable(worker);
         var pool = new ThreadPoolLimits();
         var watch = new PoolWatch(

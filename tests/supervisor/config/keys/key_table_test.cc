@@ -198,7 +198,6 @@ TEST_F(KeyTableTest, TheSchemaHasEveryKeyOfThisVersion) {
     EXPECT_NE(schema.find(absl::StrCat("\"", AsAbsl(key.name), "\": {")), std::string::npos);
   });
   EXPECT_EQ(schema.find("\"rapid_fail\""), std::string::npos);
-  EXPECT_EQ(schema.find("\"solo\""), std::string::npos);
 }
 
 TEST_F(KeyTableTest, KeysOfOneRuntimeAreRefusedForTheOther) {
@@ -226,9 +225,7 @@ TEST_F(KeyTableTest, UnknownKeysNameTheNearest) {
   EXPECT_EQ(far.errors[0].message.find("did you mean"), std::string::npos);
 }
 
-TEST_F(KeyTableTest, ReservedChoicesAreNotInThisVersion) {
-  ExpectOnly(LoadWith(kServiceBlock, "", "isolation: solo", "dotnet"), 5, 15,
-             "services[0].isolation", "'solo' is not in this version");
+TEST_F(KeyTableTest, WrongChoicesNameTheNearest) {
   ExpectOnly(LoadText(OneService("  instances: on\n")), 6, 14, "services[0].instances",
              "expected one of one, all, not 'on', did you mean 'one'?");
 }

@@ -25,6 +25,7 @@ internal sealed class UnhandledExceptions(IWorker worker)
     {
         int row = CurrentService.Row;
         if (row != Boundary.NoService) return row;
+        if (SoloProcess.IsSolo) return SoloProcess.Row;
         return new StackTrace(exception).GetFrames()
             .Select(frame => ContextOf(frame.GetMethod()))
             .OfType<ApplicationLoadContext>()

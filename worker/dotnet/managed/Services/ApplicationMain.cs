@@ -5,6 +5,7 @@ using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using System.Reflection;
+using System.Runtime.Loader;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -22,14 +23,14 @@ internal sealed class ApplicationMain
     private readonly TaskCompletionSource _ended =
         new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    private ApplicationMain(ApplicationLoadContext context, Assembly assembly, MethodInfo entry)
+    private ApplicationMain(AssemblyLoadContext context, Assembly assembly, MethodInfo entry)
     {
         Context = context;
         Assembly = assembly;
         Entry = entry;
     }
 
-    internal ApplicationLoadContext Context { get; }
+    internal AssemblyLoadContext Context { get; }
 
     internal Assembly Assembly { get; }
 
@@ -42,7 +43,8 @@ internal sealed class ApplicationMain
     {
         if (!File.Exists(spec.Application))
             throw new FileNotFoundException($"there is no file {spec.Application}");
-        var context = new ApplicationLoadContext(spec);
+        AssemblyLoadContext context =
+            SoloProcess.IsSolo ? SoloProcess.Take(spec.Row) : new ApplicationLoadContext(spec);
         Assembly assembly = context.LoadFromAssemblyPath(spec.Application);
         MethodInfo entry = assembly.EntryPoint ??
             throw new InvalidOperationException($"{spec.Application} has no Main");
