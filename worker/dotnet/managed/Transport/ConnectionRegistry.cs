@@ -20,8 +20,9 @@ internal sealed class ConnectionRegistry(int row, IWorker worker)
     private readonly HashSet<ClientConnection> _connections = [];
     private Timer? _graceTimer;
     private Timer? _limitTimer;
-    private DateTime _graceEnd = DateTime.MaxValue;
-    private DateTime _limitEnd = DateTime.MaxValue;
+    // Of Environment.TickCount64, which no change of the clock moves.
+    private long _graceEnd = long.MaxValue;
+    private long _limitEnd = long.MaxValue;
     private bool _drained;
     private uint _cancelled;
 
@@ -48,13 +49,13 @@ internal sealed class ConnectionRegistry(int row, IWorker worker)
     /// <summary>Called again, it may only become shorter.</summary>
     internal void Drain(TimeSpan grace, TimeSpan limit)
     {
-        DateTime now = DateTime.UtcNow;
+        long now = Environment.TickCount64;
         lock (_lock)
         {
             _draining = true;
             if (_drained) return;
-            _graceEnd = Min(_graceEnd, now + grace);
-            _limitEnd = Min(_limitEnd, now + limit);
+            _graceEnd = Math.Min(_graceEnd, now + (long)grace.TotalMilliseconds);
+            _limitEnd = Math.Min(_limitEnd, now + (long)limit.TotalMilliseconds);
             Arm(ref _graceTimer, static registry => registry.Close(_ => true), _graceEnd - now);
             Arm(ref _limitTimer, static registry => registry.AbortAll(), _limitEnd - now);
         }
@@ -105,12 +106,9 @@ internal sealed class ConnectionRegistry(int row, IWorker worker)
         worker.Drained(row, _cancelled);
     }
 
-    private void Arm(ref Timer? timer, Action<ConnectionRegistry> action, TimeSpan due)
+    private void Arm(ref Timer? timer, Action<ConnectionRegistry> action, long dueMilliseconds)
     {
-        if (due < TimeSpan.Zero) due = TimeSpan.Zero;
         timer ??= new Timer(_ => action(this));
-        timer.Change(due, Timeout.InfiniteTimeSpan);
+        timer.Change(Math.Max(dueMilliseconds, 0), Timeout.Infinite);
     }
-
-    private static DateTime Min(DateTime a, DateTime b) => a < b ? a : b;
 }
