@@ -1,9 +1,13 @@
 """The .NET SDK of this machine, as @dotnet_sdk//:defs.bzl.
 
 Cohost builds without one: what is written in C# is then left out (publish.bzl), and the tests that need it are skipped and
-counted as skipped. The first of DOTNET_ROOT, `dotnet` in PATH, /usr/share/dotnet, /usr/lib/dotnet that holds an SDK is
-taken. COHOST_DOTNET=none (--repo_env) builds as if there were none. Looked for whenever a Bazel server starts.
+counted as skipped. The first of DOTNET_ROOT, `dotnet` in PATH, /usr/share/dotnet, /usr/lib/dotnet that holds an SDK which
+can build for _FRAMEWORK, and the framework itself, is taken. COHOST_DOTNET=none (--repo_env) builds as if there were none.
+Looked for whenever a Bazel server starts.
 """
+
+# Major version of what our projects are built for.
+_FRAMEWORK = 10
 
 # What NuGet and the SDK read of a user's environment. Everything else of it stays out of the build.
 _PASSED = [
@@ -42,15 +46,20 @@ def _candidates(context):
         found.append(program.realpath.dirname)
     return found + [context.path("/usr/share/dotnet"), context.path("/usr/lib/dotnet")]
 
-def _sort_key(version):
+def _numbers(version):
     return [int(part) if part.isdigit() else 0 for part in version.split("-")[0].split(".")]
+
+def _has_framework(root):
+    folder = root.get_child("shared").get_child("Microsoft.AspNetCore.App")
+    return folder.exists and [entry for entry in folder.readdir() if _numbers(entry.basename)[0] == _FRAMEWORK]
 
 def _newest(root):
     folder = root.get_child("sdk")
-    if not folder.exists or not root.get_child("dotnet").exists:
+    if not folder.exists or not root.get_child("dotnet").exists or not _has_framework(root):
         return ""
     versions = [entry.basename for entry in folder.readdir() if entry.get_child("dotnet.dll").exists]
-    return sorted(versions, key = _sort_key)[-1] if versions else ""
+    able = [version for version in versions if _numbers(version)[0] >= _FRAMEWORK]
+    return sorted(able, key = _numbers)[-1] if able else ""
 
 def _dotnet_sdk_impl(context):
     root, version = "", ""
