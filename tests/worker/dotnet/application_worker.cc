@@ -42,7 +42,7 @@ absl::Status ApplicationWorker::Add(const Application& application, const std::s
     worker::v1::Endpoint* const endpoint = request.add_endpoints();
     endpoint->set_listener_token(listeners_.size() + 1);
     endpoint->set_address("http://" + address);
-    if (i < application.endpoints.size()) endpoint->set_endpoint(application.endpoints[i]);
+    if (i < application.endpoints.size()) endpoint->set_endpoint(application.endpoints[i].name);
     COHOST_RETURN_IF_ERROR(peer_.GiveListener(endpoint->listener_token(), listener.socket.get()));
     ports_.emplace(name, listener.port);
     listeners_.push_back(std::move(listener));

@@ -58,11 +58,6 @@ std::string ApplicationFolder(const std::string& name) {
 }
 
 void LayOut(const std::string& name, const std::string& folder) {
-  std::error_code other_file_system;
-  fs::copy(ApplicationFolder(name), folder,
-           fs::copy_options::recursive | fs::copy_options::create_hard_links, other_file_system);
-  if (!other_file_system) return;
-  fs::remove_all(folder);
   fs::copy(ApplicationFolder(name), folder, fs::copy_options::recursive);
 }
 
@@ -72,8 +67,9 @@ std::string ServiceLine(const Application& application, const std::string& servi
                                   folder.empty() ? ApplicationFolder(application.name) : folder,
                                   "/", application.name, ".dll\", listen: ");
   std::vector<std::string> listen;
-  for (const std::string& endpoint : application.endpoints) {
-    listen.push_back(absl::StrCat("{address: \"http://127.0.0.1:0\", endpoint: ", endpoint, "}"));
+  for (const Application::Endpoint& endpoint : application.endpoints) {
+    listen.push_back(
+        absl::StrCat("{address: \"http://127.0.0.1:0\", endpoint: ", endpoint.name, "}"));
   }
   absl::StrAppend(&line, listen.empty() ? "[\"http://127.0.0.1:0\"]"
                                         : absl::StrCat("[", absl::StrJoin(listen, ", "), "]"));

@@ -24,19 +24,24 @@ class DotnetTest : public ::testing::Test {
 
 // An application of //tests/worker/dotnet/apps and what it is started with, whoever starts it.
 struct Application {
+  struct Endpoint {
+    std::string name;  // in Kestrel:Endpoints
+    std::string scheme = "http";
+  };
   std::string name;
   std::map<std::string, std::string> environment{};
   std::vector<std::string> arguments{};
   std::vector<std::string> persist{};
-  // Names in Kestrel:Endpoints, for one with several; otherwise it has one.
-  std::vector<std::string> endpoints{};
+  // For one with several of its own.
+  std::vector<Endpoint> endpoints{};
 };
 void PrintTo(const Application& application, std::ostream* out);
 
 // Where it was built: its main assembly is NAME.dll in this folder.
 std::string ApplicationFolder(const std::string& name);
 
-// Makes `folder` a copy of it: hard links where that is possible, as trees of the store are.
+// Makes `folder` a copy of it. No hard links: whoever publishes the built one meanwhile would see
+// it change.
 void LayOut(const std::string& name, const std::string& folder);
 
 // "127.0.0.1:4711" of each endpoint, by the name of the service.

@@ -15,7 +15,7 @@ const std::vector<Application>& ComparedApplications() {
       {.name = "Blazor"},
       {.name = "ClassicWebHost"},
       {.name = "EfCore", .persist = {"shop.db"}},
-      {.name = "Endpoints", .endpoints = {"Web", "Calls"}},
+      {.name = "Endpoints", .endpoints = {{"Web"}, {"Calls"}, {"Secure", "https"}}},
       {.name = "Faulty"},
       {.name = "GenericHost"},
       {.name = "Grpc"},

@@ -72,6 +72,32 @@ TEST_F(HostedApplications, AnswerAsAlone) {
   }
 }
 
+TEST_F(HostedApplications, RunOnceInAGroupOfTwoWorkers) {
+  // So that hosted services, timers and queue consumers do.
+  host_ = StartDotnetHost(
+      absl::StrCat("groups:\n  - {name: all, workers: 2}\nservices:\n",
+                   ServiceLine({.name = "HostedServices"}, "service", "group: all")));
+  ASSERT_TRUE(host_->WaitUntilReady()) << host_->Log();
+  const auto service = host_->Service("service");
+  ASSERT_TRUE(service.ok()) << service.status();
+  EXPECT_EQ(service->workers(), 1u);
+  EXPECT_EQ(service->ready_workers(), 1u);
+}
+
+TEST_F(HostedApplications, SettingsOfTheDeploymentWinOverEnvironmentAndFiles) {
+  const Application application{
+      .name = "Surroundings",
+      .environment = {{"Overridden", "by the environment"}, {"From__The__Environment", "yes"}}};
+  host_ = StartDotnetHost(absl::StrCat(
+      kOneGroup,
+      ServiceLine(application, "both", "group: all, settings: {Overridden: by the deployment}"),
+      ServiceLine(application, "environment", "group: all")));
+  ASSERT_TRUE(host_->WaitUntilReady()) << host_->Log();
+  EXPECT_THAT(Get("both", "/settings"), HasSubstr("overridden: by the deployment"));
+  EXPECT_THAT(Get("both", "/settings"), HasSubstr("from the environment: yes"));
+  EXPECT_THAT(Get("environment", "/settings"), HasSubstr("overridden: by the environment"));
+}
+
 // One of them and nine neighbours.
 class TenApplications : public HostedApplications {
  protected:

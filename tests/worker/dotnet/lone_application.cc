@@ -73,8 +73,9 @@ absl::StatusOr<std::unique_ptr<LoneApplication>> LoneApplication::Start(
     process.environment.push_back(absl::StrCat(name, "=", value));
   }
   for (size_t i = 0; i < application.endpoints.size(); ++i) {
-    process.environment.push_back(absl::StrCat("Kestrel__Endpoints__", application.endpoints[i],
-                                               "__Url=http://127.0.0.", i + 1, ":0"));
+    const Application::Endpoint& endpoint = application.endpoints[i];
+    process.environment.push_back(absl::StrCat("Kestrel__Endpoints__", endpoint.name, "__Url=",
+                                               endpoint.scheme, "://127.0.0.", i + 1, ":0"));
   }
   process.descriptors = {{1, log.get()}, {2, log.get()}};
   COHOST_ASSIGN_OR_RETURN(lone->process_, TestProcess::Start(process));

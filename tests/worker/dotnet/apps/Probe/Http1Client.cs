@@ -5,7 +5,7 @@ using System.Text;
 
 namespace Probe;
 
-// HTTP/1.1 by hand, so that an answer is told as it came: order and case of headers, trailers, and whether the connection
+// HTTP/1.1 by hand, also inside TLS, so that an answer is told as it came: order and case of headers, trailers, and whether the connection
 // stayed. One keep-alive connection for each endpoint, opened again when the server closed it.
 internal sealed class Http1Client(IReadOnlyList<IPEndPoint> endpoints) : IDisposable
 {
@@ -18,7 +18,7 @@ internal sealed class Http1Client(IReadOnlyList<IPEndPoint> endpoints) : IDispos
     public async Task<string> AskAsync(Step step, CancellationToken cancellation)
     {
         var connection = _connections[step.Endpoint] ??=
-            await Http1Connection.OpenAsync(endpoints[step.Endpoint], cancellation);
+            await Http1Connection.OpenAsync(endpoints[step.Endpoint], step.Kind is StepKind.Tls, cancellation);
         var chunked = step.Headers.Any(header => header.Name == "Transfer-Encoding");
         var body = s_bytes.GetBytes(step.Body ?? "");
         await connection.SendAsync(Head(step, body.Length, chunked), cancellation);

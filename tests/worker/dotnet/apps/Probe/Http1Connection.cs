@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System.Globalization;
 using System.Net;
+using System.Net.Security;
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using System.Text;
@@ -16,29 +17,31 @@ internal sealed class Http1Connection : IDisposable
     // How much of a cut answer arrives before the reset is chance.
     private const string Cut = "<cut>\n";
 
-    private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+    private readonly Stream _stream;
     private readonly byte[] _buffer = new byte[16 * 1024];
     private int _begin;
     private int _end;
 
-    private Http1Connection()
-    {
-    }
+    private Http1Connection(Stream stream) => _stream = stream;
 
-    public static async Task<Http1Connection> OpenAsync(IPEndPoint endpoint, CancellationToken cancellation)
+    public static async Task<Http1Connection> OpenAsync(IPEndPoint endpoint, bool tls, CancellationToken cancellation)
     {
-        var connection = new Http1Connection();
-        await connection._socket.ConnectAsync(endpoint, cancellation);
-        return connection;
-    }
-
-    public async Task SendAsync(byte[] bytes, CancellationToken cancellation)
-    {
-        for (var sent = 0; sent < bytes.Length;)
+        var socket = new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        await socket.ConnectAsync(endpoint, cancellation);
+        var stream = new NetworkStream(socket, ownsSocket: true);
+        if (!tls)
         {
-            sent += await _socket.SendAsync(bytes.AsMemory(sent), cancellation);
+            return new Http1Connection(stream);
         }
+
+        var encrypted = new SslStream(stream, leaveInnerStreamOpen: false, (_, _, _, _) => true);
+        await encrypted.AuthenticateAsClientAsync(
+            new SslClientAuthenticationOptions { TargetHost = Http1Client.Host }, cancellation);
+        return new Http1Connection(encrypted);
     }
+
+    public Task SendAsync(byte[] bytes, CancellationToken cancellation) =>
+        _stream.WriteAsync(bytes, cancellation).AsTask();
 
     public async Task<string> ReadHeadAsync(CancellationToken cancellation)
     {
@@ -88,7 +91,7 @@ internal sealed class Http1Connection : IDisposable
         return (head + Printed(await ReadBytesAsync(int.MaxValue, cancellation), compressed) + "\n<closed>", false);
     }
 
-    public void Dispose() => _socket.Dispose();
+    public void Dispose() => _stream.Dispose();
 
     private static bool Has(string head, string text) => head.Contains("\n" + text, StringComparison.OrdinalIgnoreCase);
 
@@ -161,9 +164,10 @@ internal sealed class Http1Connection : IDisposable
     {
         try
         {
-            (_begin, _end) = (0, await _socket.ReceiveAsync(_buffer, cancellation));
+            (_begin, _end) = (0, await _stream.ReadAsync(_buffer, cancellation));
         }
-        catch (SocketException exception) when (exception.SocketErrorCode is SocketError.ConnectionReset)
+        catch (IOException exception) when (
+            exception.InnerException is SocketException { SocketErrorCode: SocketError.ConnectionReset })
         {
             // An aborted answer ends so.
             (_begin, _end) = (0, 0);

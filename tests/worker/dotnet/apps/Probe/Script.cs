@@ -3,7 +3,8 @@ namespace Probe;
 
 // A script is a text file with a step on each line; # begins a comment:
 //
-//   [H2] METHOD TARGET [NAME=VALUE...] [@ENDPOINT] [-- BODY]   one request, over HTTP/1.1 or HTTP/2 with prior knowledge
+//   [H2|TLS] METHOD TARGET [NAME=VALUE...] [@ENDPOINT] [-- BODY]   one request: over HTTP/1.1, over HTTP/2 with prior
+//                                                              knowledge, or over TLS with any certificate
 //   GRPC TARGET -- HEX                                         one call with one message
 //   WS TARGET [protocol=NAME] -- TEXT | TEXT...                one WebSocket; each text waits for an answer
 //
@@ -23,11 +24,12 @@ internal static class Script
         var kind = words[0] switch
         {
             "H2" => StepKind.Http2,
+            "TLS" => StepKind.Tls,
             "GRPC" => StepKind.Grpc,
             "WS" => StepKind.WebSocket,
             _ => StepKind.Http1,
         };
-        if (kind is StepKind.Http2)
+        if (kind is StepKind.Http2 or StepKind.Tls)
         {
             words = words[1..];
         }

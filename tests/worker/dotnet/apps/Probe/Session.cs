@@ -2,6 +2,7 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Net.WebSockets;
+using System.Security.Authentication;
 using System.Text;
 using System.Text.RegularExpressions;
 
@@ -32,13 +33,13 @@ internal sealed partial class Session(IReadOnlyList<IPEndPoint> endpoints)
             {
                 answer = step.Kind switch
                 {
-                    StepKind.Http1 => await http1.AskAsync(filled, limit.Token),
+                    StepKind.Http1 or StepKind.Tls => await http1.AskAsync(filled, limit.Token),
                     StepKind.WebSocket => await WebSocketTalk.RunAsync(endpoints[step.Endpoint], filled, limit.Token),
                     _ => await http2.AskAsync(filled, limit.Token),
                 };
             }
             catch (Exception exception) when (exception is HttpRequestException or SocketException
-                or WebSocketException or OperationCanceledException)
+                or WebSocketException or OperationCanceledException or AuthenticationException or IOException)
             {
                 // Part of what is compared.
                 answer = $"<no answer: {exception.GetType().Name}: {exception.Message}>\n";

@@ -4,6 +4,7 @@ namespace Probe;
 internal enum StepKind
 {
     Http1,
+    Tls,
     Http2,
     Grpc,
     WebSocket,
