@@ -24,12 +24,19 @@ namespace {
 constexpr std::string_view kRequest = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 constexpr std::string_view kGood = "HTTP/1.1 200 ";
 constexpr std::string_view kLength = "\r\nContent-Length: ";
+constexpr std::string_view kChunked = "\r\nTransfer-Encoding: chunked";
+constexpr std::string_view kLastChunk = "\r\n0\r\n\r\n";
 constexpr int kAnswerLimitMilliseconds = 20'000;
 
 // Size of the answer that begins `text`, 0 while its head is not whole.
 size_t AnswerSize(std::string_view text) {
   const size_t head = text.find("\r\n\r\n");
   if (head == std::string_view::npos) return 0;
+  const size_t chunked = text.find(kChunked);
+  if (text.starts_with(kGood) && chunked < head) {
+    // One that ends in the bytes of its last chunk, which a body of text does not have.
+    return text.ends_with(kLastChunk) ? text.size() : text.size() + 1;
+  }
   const size_t at = text.find(kLength);
   if (!text.starts_with(kGood) || at > head) {
     Fail(absl::StrCat("not an answer with 200 and a length: ", std::string(text.substr(0, head))));

@@ -12,7 +12,7 @@ namespace cohost::benchmarks {
 
 // HTTP clients on one thread, the caller's: a number of keep-alive connections over loopback, each
 // of which sends its next request when it has the answer to the last. Anything but 200 with a
-// Content-Length fails the benchmark. The destructor closes the connections.
+// Content-Length or in chunks fails the benchmark. The destructor closes the connections.
 class ClosedLoop {
  public:
   ClosedLoop(uint16_t port, int connections);

@@ -7,14 +7,18 @@
 //   dotnet_1000_idle   CPU when nobody asks
 #include "tests/benchmarks/benchmark_report.h"
 #include "tests/benchmarks/dotnet_fleet.h"
+#include "tests/worker/dotnet/applications.h"
 
 namespace cohost::benchmarks {
 namespace {
 
 void Benchmark() {
   if (!HaveDotnet()) return;
-  const Fleet fleet{.application = "Minimal", .count = 1000, .requests = 20};
-  const FleetFigures shared = MeasureShared(fleet, /*workers=*/1);
+  const Fleet fleet{.application = "Minimal",
+                    .folder = testing::ApplicationFolder("Minimal"),
+                    .count = 1000,
+                    .requests = 20};
+  const FleetFigures shared = SharedFleet(fleet, /*workers=*/1).Measure();
   BenchmarkReport("dotnet_1000", shared.megabytes, "MB").Print();
   BenchmarkReport("dotnet_1000_start", absl::ToDoubleSeconds(shared.ready), "s")
       .Note("first_start_with_publish", absl::ToDoubleSeconds(shared.first_ready))

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -21,7 +23,6 @@
 namespace cohost::benchmarks {
 namespace {
 
-using testing::ApplicationFolder;
 using testing::HttpClient;
 using testing::TestHost;
 using testing::TestProcess;
@@ -32,32 +33,49 @@ constexpr absl::Duration kStartLimit = absl::Minutes(3);
 
 std::string ServiceName(int number) { return absl::StrCat("service-", number); }
 
-std::string Deployment(const Fleet& fleet, int workers, const std::string& more) {
+std::string Deployment(const Fleet& fleet, int workers) {
   std::string text = absl::StrCat("grouping: {strategy: load_profile, max_services_per_worker: ",
                                   (fleet.count + workers - 1) / workers,
                                   ", worker_memory: 64Gi, worker_cpu: 1000}\nservices:\n");
   for (int i = 0; i < fleet.count; ++i) {
     absl::StrAppend(&text, "  - {name: ", ServiceName(i), ", runtime: dotnet, app: \"",
-                    ApplicationFolder(fleet.application), "/", fleet.application,
+                    fleet.folder, "/", fleet.application,
                     ".dll\", listen: [\"http://127.0.0.1:0\"], load: {class: steady, memory: 1Mi, "
                     "cpu: 0.001}, environment: {Logging__LogLevel__Default: Warning}",
-                    more, "}\n");
+                    fleet.keys, "}\n");
   }
   return text;
 }
 
 // Waits for the first answer of each.
-void WaitForAnswers(const std::vector<uint16_t>& ports) {
+void WaitForAnswers(const Fleet& fleet, const std::vector<uint16_t>& ports) {
   for (const uint16_t port : ports) {
     const bool answered = testing::Eventually(
-        [port] {
+        [&] {
           absl::StatusOr<HttpClient> client = HttpClient::Connect(port);
           if (!client.ok()) return false;
-          const auto answer = client->Get("/");
+          const auto answer = client->Get(fleet.target);
           return answer.ok() && answer->status == 200;
         },
         kStartLimit);
     if (!answered) Fail(absl::StrCat("nobody answers at port ", port));
+  }
+}
+
+// A folder with the same files, by hard links where the two are on one file system.
+void LinkFolder(const std::string& from, const std::string& to) {
+  namespace fs = std::filesystem;
+  const fs::path source = fs::canonical(from);
+  fs::create_directories(to);
+  for (const auto& entry : fs::recursive_directory_iterator(source)) {
+    const fs::path target = to / fs::relative(entry.path(), source);
+    if (entry.is_directory()) {
+      fs::create_directories(target);
+      continue;
+    }
+    std::error_code other_file_system;
+    fs::create_hard_link(entry.path(), target, other_file_system);
+    if (other_file_system) fs::copy_file(entry.path(), target);
   }
 }
 
@@ -67,7 +85,7 @@ FleetFigures MeasureRunning(const Fleet& fleet, const std::vector<uint16_t>& por
   for (const uint16_t port : ports) {
     HttpClient client = Require(HttpClient::Connect(port), "connect");
     for (uint64_t i = 0; i < fleet.requests; ++i) {
-      if (Require(client.Get("/"), "request").status != 200) Fail("an answer is not 200");
+      if (Require(client.Get(fleet.target), "request").status != 200) Fail("an answer is not 200");
     }
   }
   std::this_thread::sleep_for(kSettle);
@@ -81,6 +99,11 @@ FleetFigures MeasureRunning(const Fleet& fleet, const std::vector<uint16_t>& por
   return figures;
 }
 
+std::vector<std::string> TunedEnvironment() {
+  return {"DOTNET_gcServer=0", "DOTNET_gcConcurrent=0", "DOTNET_TieredPGO=0",
+          "DOTNET_EnableWriteXorExecute=0", "DOTNET_GCgen0size=0x400000"};
+}
+
 }  // namespace
 
 bool HaveDotnet() {
@@ -89,52 +112,50 @@ bool HaveDotnet() {
   return false;
 }
 
-std::vector<std::string> TunedEnvironment() {
-  return {"DOTNET_gcServer=0", "DOTNET_gcConcurrent=0", "DOTNET_TieredPGO=0",
-          "DOTNET_EnableWriteXorExecute=0", "DOTNET_GCgen0size=0x400000"};
-}
-
-FleetFigures MeasureShared(const Fleet& fleet, int workers, const std::string& more) {
+SharedFleet::SharedFleet(const Fleet& fleet, int workers) : fleet_(fleet) {
   const absl::Time start = absl::Now();
-  const auto host = testing::StartDotnetHost(Deployment(fleet, workers, more));
-  if (!host->WaitUntilReady(kStartLimit)) Fail("the services do not get ready: " + host->Log());
-  std::vector<uint16_t> ports;
-  for (int i = 0; i < fleet.count; ++i) ports.push_back(host->Port(ServiceName(i)));
-  WaitForAnswers(ports);
-  const absl::Duration first_ready = absl::Now() - start;
+  host_ = testing::StartDotnetHost(Deployment(fleet, workers));
+  if (!host_->WaitUntilReady(kStartLimit)) Fail("the services do not get ready: " + host_->Log());
+  for (int i = 0; i < fleet.count; ++i) ports_.push_back(host_->Port(ServiceName(i)));
+  WaitForAnswers(fleet, ports_);
+  first_ready_ = absl::Now() - start;
 
   std::set<std::string> groups;
-  for (const auto& service : host->Services()) groups.insert(service.group());
+  for (const auto& service : host_->Services()) groups.insert(service.group());
   if (groups.size() != static_cast<size_t>(workers)) {
     Fail(absl::StrCat(groups.size(), " groups instead of ", workers));
   }
   const absl::Time begin = absl::Now();
-  for (const std::string& group : groups) Require(host->Recycle(group).status(), "recycle");
-  WaitForAnswers(ports);
-  const absl::Duration ready = absl::Now() - begin;
-  std::vector<pid_t> processes = {host->keeper().pid(), host->SupervisorPid()};
-  for (const auto& [slot, pid] : host->WorkerPids()) processes.push_back(pid);
-  FleetFigures figures = MeasureRunning(fleet, ports, processes);
-  figures.ready = ready;
-  figures.first_ready = first_ready;
+  for (const std::string& group : groups) Require(host_->Recycle(group).status(), "recycle");
+  WaitForAnswers(fleet, ports_);
+  ready_ = absl::Now() - begin;
+  processes_ = {host_->keeper().pid(), host_->SupervisorPid()};
+  for (const auto& [slot, pid] : host_->WorkerPids()) processes_.push_back(pid);
+}
+
+FleetFigures SharedFleet::Measure() const {
+  FleetFigures figures = MeasureRunning(fleet_, ports_, processes_);
+  figures.ready = ready_;
+  figures.first_ready = first_ready_;
   return figures;
 }
 
-FleetFigures MeasureOwn(const Fleet& fleet) {
-  const testing::TemporaryFolder folder;
-  const UniqueFd log(::open((folder / "log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  std::vector<std::unique_ptr<TestProcess>> running;
-  std::vector<uint16_t> ports;
-  // Free now; nobody else asks for one in the next second.
-  for (int i = 0; i < fleet.count; ++i) ports.push_back(testing::ListenOnLoopback().port);
+OwnFleet::OwnFleet(const Fleet& fleet) : fleet_(fleet) {
+  const UniqueFd log(::open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  for (int i = 0; i < fleet.count; ++i) {
+    // Free now; nobody else asks for one in the next second.
+    ports_.push_back(testing::ListenOnLoopback().port);
+    LinkFolder(fleet.folder, folder_ / absl::StrCat(i));
+  }
   const absl::Time begin = absl::Now();
-  for (const uint16_t port : ports) {
+  for (int i = 0; i < fleet.count; ++i) {
+    const uint16_t port = ports_[static_cast<size_t>(i)];
     TestProcess::Options options;
     options.command = {"/bin/sh",
                        "-c",
                        "cd \"$1\" && shift && exec \"$@\"",
                        "sh",
-                       ApplicationFolder(fleet.application),
+                       folder_ / absl::StrCat(i),
                        testing::DotnetRoot() + "/dotnet",
                        fleet.application + ".dll"};
     options.environment = TunedEnvironment();
@@ -142,14 +163,16 @@ FleetFigures MeasureOwn(const Fleet& fleet) {
     options.environment.emplace_back("Logging__LogLevel__Default=Warning");
     options.environment.emplace_back("DOTNET_USE_POLLING_FILE_WATCHER=1");
     options.descriptors = {{1, log.get()}, {2, log.get()}};
-    running.push_back(Require(TestProcess::Start(options), "start"));
+    running_.push_back(Require(TestProcess::Start(options), "start"));
+    processes_.push_back(running_.back()->pid());
   }
-  WaitForAnswers(ports);
-  const absl::Duration ready = absl::Now() - begin;
-  std::vector<pid_t> processes;
-  for (const auto& process : running) processes.push_back(process->pid());
-  FleetFigures figures = MeasureRunning(fleet, ports, processes);
-  figures.ready = ready;
+  WaitForAnswers(fleet, ports_);
+  ready_ = absl::Now() - begin;
+}
+
+FleetFigures OwnFleet::Measure() const {
+  FleetFigures figures = MeasureRunning(fleet_, ports_, processes_);
+  figures.ready = ready_;
   return figures;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/test_host.h"
 #include "tests/support/test_process.h"
 
@@ -16,10 +19,15 @@ namespace cohost::benchmarks {
 // measure.
 bool HaveDotnet();
 
-// One ASP.NET Core application (of //tests/worker/dotnet/apps), many times.
+// One ASP.NET Core application, many times.
 struct Fleet {
+  // NAME of NAME.dll, and the folder that it was published to.
   std::string application;
+  std::string folder;
   int count = 1;
+  std::string target = "/";
+  // Further keys of every service (", persist: [app.db]").
+  std::string keys{};
   // What each of them answers before its memory is measured.
   uint64_t requests = 200;
 };
@@ -35,16 +43,45 @@ struct FleetFigures {
   double idle_cores = 0;
 };
 
-// As services of one host, in `workers` workers, each of which is replaced once before anything is
-// measured: the replacements load what was published before. `more`: further keys of every service
-// (", instances: all").
-FleetFigures MeasureShared(const Fleet& fleet, int workers, const std::string& more = "");
+// The fleet as services of one host, in `workers` workers, each of which is replaced once: what
+// runs then has loaded what was published before. Ends with the object.
+class SharedFleet {
+ public:
+  SharedFleet(const Fleet& fleet, int workers);
 
-// Each as a process of its own, `dotnet NAME.dll`, tuned for memory: workstation GC, not
-// concurrent, no tiered PGO, no W^X, a first generation of 4 MB.
-FleetFigures MeasureOwn(const Fleet& fleet);
+  FleetFigures Measure() const;
+  // Of each service, in the order of its number.
+  const std::vector<uint16_t>& ports() const { return ports_; }
+  // Keeper, supervisor and workers.
+  const std::vector<pid_t>& processes() const { return processes_; }
 
-// "DOTNET_gcConcurrent=0" and the others of MeasureOwn.
-std::vector<std::string> TunedEnvironment();
+ private:
+  const Fleet fleet_;
+  std::unique_ptr<testing::TestHost> host_;
+  std::vector<uint16_t> ports_;
+  std::vector<pid_t> processes_;
+  absl::Duration first_ready_;
+  absl::Duration ready_;
+};
+
+// Each application as a process of its own, `dotnet NAME.dll` in a folder of links, tuned for
+// memory: workstation GC, not concurrent, no tiered PGO, no W^X, a first generation of 4 MB. Ends
+// with the object.
+class OwnFleet {
+ public:
+  explicit OwnFleet(const Fleet& fleet);
+
+  FleetFigures Measure() const;
+  const std::vector<uint16_t>& ports() const { return ports_; }
+  const std::vector<pid_t>& processes() const { return processes_; }
+
+ private:
+  const Fleet fleet_;
+  testing::TemporaryFolder folder_;
+  std::vector<std::unique_ptr<testing::TestProcess>> running_;
+  std::vector<uint16_t> ports_;
+  std::vector<pid_t> processes_;
+  absl::Duration ready_;
+};
 
 }  // namespace cohost::benchmarks

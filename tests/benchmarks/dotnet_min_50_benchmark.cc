@@ -6,15 +6,17 @@
 //   dotnet_min_50_start  until each of them has answered
 #include "tests/benchmarks/benchmark_report.h"
 #include "tests/benchmarks/dotnet_fleet.h"
+#include "tests/worker/dotnet/applications.h"
 
 namespace cohost::benchmarks {
 namespace {
 
 void Benchmark() {
   if (!HaveDotnet()) return;
-  const Fleet fleet{.application = "Minimal", .count = 50};
-  const FleetFigures own = MeasureOwn(fleet);
-  const FleetFigures shared = MeasureShared(fleet, /*workers=*/1);
+  const Fleet fleet{
+      .application = "Minimal", .folder = testing::ApplicationFolder("Minimal"), .count = 50};
+  const FleetFigures own = OwnFleet(fleet).Measure();
+  const FleetFigures shared = SharedFleet(fleet, /*workers=*/1).Measure();
   BenchmarkReport("dotnet_min_50", shared.megabytes / fleet.count, "MB per service")
       .Compare("dotnet Minimal.dll for each, tuned", own.megabytes / fleet.count)
       .Note("idle_cores", shared.idle_cores)
