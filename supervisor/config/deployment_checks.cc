@@ -31,6 +31,7 @@ class Checker {
     CheckGroups();
     CheckServices();
     CheckDefaults();
+    CheckHeapLimits();
     CheckSigningKeys();
     CheckAddresses();
   }
@@ -205,14 +206,30 @@ class Checker {
                       FormatBytes(packed), "), up to which placement fills a worker"));
   }
 
+  // A heap that may fill all that a worker has leaves nothing for the rest of it: the kernel would
+  // kill it before .NET says that memory is short.
+  void CheckHeapLimit(const GroupPolicy& policy, const Place& place) {
+    const Bytes limit = policy.dotnet.heap_limit;
+    if (policy.limits.memory.count == 0 || limit < policy.limits.memory) return;
+    Fail(place, absl::StrCat(FormatBytes(limit), " is not less than limits.memory (",
+                             FormatBytes(policy.limits.memory), ")"));
+  }
+
+  void CheckHeapLimits() {
+    CheckHeapLimit(deployment_.group_defaults, draft_.defaults.heap_limit);
+    for (size_t i = 0; i < deployment_.groups.size(); ++i) {
+      CheckHeapLimit(deployment_.groups[i].policy, draft_.groups[i].policy.heap_limit);
+    }
+  }
+
   void CheckSigningKeys() {
     const auto& keys = deployment_.host.signing_keys;
     if (keys.size() > kMostSigningKeys) {
       Fail(draft_.signing_keys,
            absl::StrCat(keys.size(), " keys are more than ", kMostSigningKeys));
     }
-    CheckKeyNames(draft_.defaults_signatures_from);
-    for (const GroupPlaces& group : draft_.groups) CheckKeyNames(group.signatures_from);
+    CheckKeyNames(draft_.defaults.signatures_from);
+    for (const GroupPlaces& group : draft_.groups) CheckKeyNames(group.policy.signatures_from);
   }
 
   void CheckKeyNames(const std::vector<NamedKey>& named) {

@@ -16,7 +16,11 @@ void AddVerdicts(const Deployment& deployment, PlanOutcome& outcome) {
   for (const Service& service : deployment.services) {
     if (service.runtime != Runtime::kDotnet) continue;
     if (!runtime) runtime = FindDotnetOf(deployment.host);
-    ServiceVerdict verdict = JudgeService(service, service.dotnet.app, *runtime);
+    if (!runtime->ok()) {
+      outcome.problems.push_back(MissingDotnet(runtime->status(), service.name));
+      return;
+    }
+    ServiceVerdict verdict = JudgeService(service, service.dotnet.app, **runtime);
     for (ConfigProblem& problem : verdict.problems) {
       outcome.problems.push_back(std::move(problem));
     }

@@ -72,12 +72,15 @@ class DeploymentPreparer {
         trees_(store, deployment.host.state_dir) {
     if (!goes_on) batch_.ReadAhead(SourcesOf(deployment));
     const auto& services = deployment.services;
-    if (!std::any_of(services.begin(), services.end(), NeedsDotnet)) return;
+    const auto first = std::find_if(services.begin(), services.end(), NeedsDotnet);
+    if (first == services.end()) return;
     dotnet_ = FindDotnetOf(deployment.host);
     if (dotnet_.ok()) {
       prepared.dotnet_root = dotnet_->installation.root;
     } else if (goes_on) {
-      prepared.remarks.push_back(std::string(dotnet_.status().message()));
+      prepared.remarks.push_back(MissingDotnet(dotnet_.status(), first->name).message);
+    } else {
+      problems.push_back(MissingDotnet(dotnet_.status(), first->name));
     }
   }
 
@@ -179,6 +182,9 @@ ServicePreparation PrepareService(const Service& service, ModuleStore& store,
   const absl::StatusOr<DotnetRuntime> dotnet =
       NeedsDotnet(service) ? FindDotnetOf(surroundings.host)
                            : absl::StatusOr<DotnetRuntime>(absl::NotFoundError("not looked for"));
+  if (NeedsDotnet(service) && !dotnet.ok()) {
+    out.problems.push_back(MissingDotnet(dotnet.status(), service.name));
+  }
   const ServicePreparer preparer({store, batch, trees, &dotnet, out.remarks, out.problems});
   PreparedService prepared =
       preparer.Prepare(service, files == nullptr ? FileOrigin::kSources : FileOrigin::kStore,

@@ -69,7 +69,9 @@ void ServicePreparer::PrepareDotnet(FileOrigin origin, const ServiceFiles& files
 }
 
 void ServicePreparer::CheckDotnet(const PreparedService& service) const {
-  ServiceVerdict verdict = JudgeService(service.service, service.module.path, *parts_.dotnet);
+  // Said once for all services.
+  if (!parts_.dotnet->ok()) return;
+  ServiceVerdict verdict = JudgeService(service.service, service.module.path, **parts_.dotnet);
   for (ConfigProblem& problem : verdict.problems) parts_.problems.push_back(std::move(problem));
   for (std::string& remark : verdict.remarks) parts_.remarks.push_back(std::move(remark));
 }

@@ -30,7 +30,7 @@ class ServicePreparer {
     ModuleStore& store;
     ModuleStore::Batch& batch;
     ApplicationTrees& trees;
-    // .NET on this machine, or what is missing; looked at only for services that need it.
+    // .NET on this machine. Where there is none the caller says so: nothing here does.
     const absl::StatusOr<DotnetRuntime>* dotnet;
     // Lines for people, and what is wrong: with problems the service is not to be used.
     std::vector<std::string>& remarks;

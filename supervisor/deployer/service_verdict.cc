@@ -17,19 +17,20 @@ absl::StatusOr<DotnetRuntime> FindDotnetOf(const Host& host) {
       {.configured = host.dotnet_root, .environment = environment == nullptr ? "" : environment});
 }
 
+ConfigProblem MissingDotnet(const absl::Status& status, const std::string& service) {
+  return {"", 0, 0, "host.dotnet.root",
+          absl::StrCat("service '", service, "' has the runtime dotnet, and ", status.message())};
+}
+
 ServiceVerdict JudgeService(const Service& service, const std::string& app,
-                            const absl::StatusOr<DotnetRuntime>& runtime) {
+                            const DotnetRuntime& runtime) {
   ServiceVerdict out;
   const auto fail = [&](std::string_view key, std::string text) {
     out.problems.push_back(
         {"", 0, 0, absl::StrCat("services.", service.name, ".", AsAbsl(key)), std::move(text)});
   };
-  if (!runtime.ok()) {
-    fail("runtime", std::string(runtime.status().message()));
-    return out;
-  }
   const bool is_chosen = service.dotnet.isolation.has_value();
-  for (const Finding& finding : CheckApplication(app, *runtime).findings) {
+  for (const Finding& finding : CheckApplication(app, runtime).findings) {
     const std::string text = finding.Text();
     if (finding.weight == Finding::Weight::kRefused) {
       fail("app", text);

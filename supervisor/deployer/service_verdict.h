@@ -13,6 +13,8 @@ namespace cohost::supervisor {
 
 // .NET as host.dotnet.root, DOTNET_ROOT or its usual places have it. Blocks on the disk.
 absl::StatusOr<DotnetRuntime> FindDotnetOf(const Host& host);
+// That there is none, once for all services that need it, of which one is named.
+ConfigProblem MissingDotnet(const absl::Status& status, const std::string& service);
 
 // What the check of an application means for its service.
 struct ServiceVerdict {
@@ -21,9 +23,8 @@ struct ServiceVerdict {
 };
 
 // Of a dotnet service whose main assembly is at `app`: refused when it runs nowhere here; when it
-// needs a process of its own and `isolation` says neither `solo` nor `shared`. `runtime`: .NET, or what
-// is missing. Blocks on the disk.
+// needs a process of its own and `isolation` says neither `solo` nor `shared`. Blocks on the disk.
 ServiceVerdict JudgeService(const Service& service, const std::string& app,
-                            const absl::StatusOr<DotnetRuntime>& runtime);
+                            const DotnetRuntime& runtime);
 
 }  // namespace cohost::supervisor

@@ -26,10 +26,16 @@ struct NamedKey {
   Place place;
 };
 
+// Where the values of a policy stand that are checked against others.
+struct PolicyPlaces {
+  std::vector<NamedKey> signatures_from;
+  Place heap_limit;  // dotnet.heap_limit
+};
+
 struct GroupPlaces {
   Place name;
   std::vector<Place> match;  // as Group::match
-  std::vector<NamedKey> signatures_from;
+  PolicyPlaces policy;
 };
 
 // A deployment while it is read: the values of all files so far, and where they stand.
@@ -41,7 +47,7 @@ struct DeploymentDraft {
   Place metrics;
   Place signing_keys;
   Place defaults_memory;  // group_defaults.limits.memory
-  std::vector<NamedKey> defaults_signatures_from;
+  PolicyPlaces defaults;
   // Whether the file says where the admin socket is.
   bool admin_given = false;
   struct Include {

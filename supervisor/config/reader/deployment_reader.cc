@@ -79,7 +79,7 @@ void ReadDeploymentFile(const YamlNode& root, const SourceFile& file, ReadContex
   if (auto host = reader.Map("host")) ReadHost(*host, draft);
   if (auto grouping = reader.Map("grouping")) ReadGrouping(*grouping, draft.deployment.grouping);
   if (auto defaults = reader.Map("group_defaults")) {
-    ReadPolicy(*defaults, draft.deployment.group_defaults, draft.defaults_signatures_from);
+    ReadPolicy(*defaults, draft.deployment.group_defaults, draft.defaults);
     draft.defaults_memory = defaults->PlaceOf("limits");
   }
   ReadGroupsAndServices(reader, draft);

@@ -38,7 +38,7 @@ void ReadDotnet(MapReader& reader, DotnetPolicy& policy) {
 
 }  // namespace
 
-void ReadPolicy(MapReader& reader, GroupPolicy& policy, std::vector<NamedKey>& signatures_from) {
+void ReadPolicy(MapReader& reader, GroupPolicy& policy, PolicyPlaces& places) {
   reader.Read("workers", policy.workers);
   reader.Read("stop_timeout", policy.stop_timeout);
   if (auto identity = reader.Map("identity")) {
@@ -61,9 +61,13 @@ void ReadPolicy(MapReader& reader, GroupPolicy& policy, std::vector<NamedKey>& s
     log->Read("files", policy.log_files);
   }
   if (auto signatures = reader.Map("signatures")) {
-    ReadSignatures(*signatures, policy, signatures_from);
+    ReadSignatures(*signatures, policy, places.signatures_from);
   }
-  if (auto dotnet = reader.Map("dotnet")) ReadDotnet(*dotnet, policy.dotnet);
+  places.heap_limit = reader.PlaceOf("dotnet");
+  if (auto dotnet = reader.Map("dotnet")) {
+    ReadDotnet(*dotnet, policy.dotnet);
+    places.heap_limit = dotnet->PlaceOf("heap_limit");
+  }
 }
 
 void ReadGroup(MapReader& reader, DeploymentDraft& draft) {
@@ -78,7 +82,7 @@ void ReadGroup(MapReader& reader, DeploymentDraft& draft) {
       places.match.push_back(item.place);
     }
   }
-  ReadPolicy(reader, group.policy, places.signatures_from);
+  ReadPolicy(reader, group.policy, places.policy);
   draft.deployment.groups.push_back(std::move(group));
   draft.groups.push_back(std::move(places));
 }

@@ -229,7 +229,8 @@ GroupPolicy RandomDeployments::Policy() {
   if (Coin()) policy.dotnet = DotnetPolicy::Of(DotnetProfile::kThroughput);
   policy.dotnet.concurrent = Coin();
   policy.dotnet.gen0_size = Bytes{Number(0, GiB(1).count)};
-  policy.dotnet.heap_limit = Bytes{Number(0, GiB(16384).count)};
+  const uint64_t most = policy.limits.memory.count;
+  policy.dotnet.heap_limit = Bytes{Number(0, most == 0 ? GiB(16384).count : most - 1)};
   return policy;
 }
 

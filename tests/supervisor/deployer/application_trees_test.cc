@@ -161,11 +161,15 @@ TEST_F(ApplicationTreesTest, ARollbackTakesTheVersionFromTheStore) {
 TEST_F(ApplicationTreesTest, WithoutDotnetTheProblemSaysWhatToInstall) {
   Deployment deployment = Orders();
   deployment.host.dotnet_root = folder_.path("nothing");
+  deployment.services.push_back(service_);
+  deployment.services.back().name = "returns";
   const Preparation preparation = Prepare(deployment);
   EXPECT_EQ(preparation.prepared, nullptr);
   ASSERT_THAT(preparation.problems, SizeIs(1));
-  EXPECT_EQ(preparation.problems[0].key_path, "services.orders.runtime");
-  EXPECT_THAT(preparation.problems[0].message, HasSubstr("install the ASP.NET Core runtime"));
+  EXPECT_EQ(preparation.problems[0].key_path, "host.dotnet.root");
+  EXPECT_THAT(
+      preparation.problems[0].message,
+      ::testing::AllOf(HasSubstr("'orders'"), HasSubstr("install the ASP.NET Core runtime")));
 }
 
 TEST_F(ApplicationTreesTest, WhoNeedsAProcessOfItsOwnIsRefusedUnlessToldToShare) {

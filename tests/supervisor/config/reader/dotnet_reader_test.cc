@@ -102,6 +102,14 @@ TEST_F(DotnetReaderTest, AnUnknownRuntimeIsTheOnlyMistake) {
              4, 12, "services[0].runtime", "did you mean 'dotnet'?");
 }
 
+TEST_F(DotnetReaderTest, AHeapLeavesRoomForTheRestOfItsWorker) {
+  ExpectOnly(LoadText("version: 1\ngroups:\n- name: a\n  limits: {memory: 512Mi}\n"
+                      "  dotnet: {heap_limit: 512Mi}\n"),
+             5, 24, "groups[0].dotnet.heap_limit", "not less than limits.memory (512Mi)");
+  EXPECT_TRUE(LoadText("version: 1\ngroups:\n- name: a\n  dotnet: {heap_limit: 512Mi}\n")
+                  .deployment.has_value());
+}
+
 TEST_F(DotnetReaderTest, AProfileReplacesWhatIsInheritedAndKeysComeOnTop) {
   const LoadResult result = LoadText(
       "version: 1\ngroup_defaults: {dotnet: {gen0_size: 8Mi, conserve_memory: 3}}\n"
