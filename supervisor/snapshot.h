@@ -151,7 +151,8 @@ struct ModuleView {
   Bytes size;
   std::string source_path;
   std::vector<std::string> services;
-  bool is_data_image = false;
+  // "module", "data image", and of applications "assembly", "file", "program".
+  std::string_view kind = "module";
   absl::Time published;  // first
 };
 

@@ -24,10 +24,6 @@ void Set(admin::v1::ModuleBytes* message, const ModuleBytes& bytes) {
   message->set_anonymous_bytes(bytes.anonymous);
 }
 
-const char* KindName(const ModuleView& view) {
-  return view.is_data_image ? "data image" : "module";
-}
-
 uint32_t CountWorkersOf(const ModuleView& module, const HostSnapshot& snapshot) {
   uint32_t workers = 0;
   for (const WorkerView& worker : snapshot.workers) {
@@ -69,7 +65,7 @@ admin::v1::Module ModuleMessage(const ModuleView& view, const HostSnapshot& snap
   module.set_size_bytes(view.size.count);
   module.set_source_path(Text(view.source_path));
   for (const std::string& service : view.services) module.add_services(service);
-  module.set_kind(KindName(view));
+  module.set_kind(std::string(view.kind));
   if (view.published != absl::Time()) Set(module.mutable_published(), view.published);
   module.set_workers(CountWorkersOf(view, snapshot));
   if (snapshot.module_memory != nullptr) {
@@ -101,7 +97,7 @@ void AddModuleMemory(const HostSnapshot& snapshot, Memory& memory) {
     module.set_hash(measured.hash);
     if (const auto view = views.find(measured.hash); view != views.end()) {
       module.set_source_path(Text(view->second->source_path));
-      module.set_kind(KindName(*view->second));
+      module.set_kind(std::string(view->second->kind));
     }
     module.set_processes(measured.processes);
     module.set_services(measured.services);

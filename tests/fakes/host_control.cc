@@ -142,14 +142,14 @@ HostSnapshot SampleHost() {
                           Bytes{412'000},
                           "/opt/shop/catalog.so",
                           {"catalog", "currency", "invoices", "orders", "search"},
-                          false,
+                          "module",
                           kStarted - absl::Hours(50)});
   host.modules.push_back({std::string(64, 'a'),
                           "/var/lib/cohost/modules/aa/rates.img",
                           Bytes{31'400'000},
                           "/opt/shop/rates.img",
                           {"currency"},
-                          true,
+                          "data image",
                           kStarted});
   host.module_memory = SampleReport();
   host.supervisor_memory = {Bytes{7'600'000}, Bytes{6'900'000}, Bytes{5'000'000}};

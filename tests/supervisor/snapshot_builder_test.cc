@@ -188,8 +188,8 @@ TEST_F(FillDeploymentTest, ModulesAndImagesAreToldApart) {
   EXPECT_EQ(snapshot.modules[0].path, "/store/aa.so");
   EXPECT_EQ(snapshot.modules[0].source_path, "/src/a.so");
   EXPECT_THAT(snapshot.modules[0].services, ElementsAre("a"));
-  EXPECT_FALSE(snapshot.modules[0].is_data_image);
-  EXPECT_TRUE(snapshot.modules[1].is_data_image);
+  EXPECT_EQ(snapshot.modules[0].kind, "module");
+  EXPECT_EQ(snapshot.modules[1].kind, "data image");
   EXPECT_EQ(snapshot.modules[1].size, KiB(2));
 }
 
