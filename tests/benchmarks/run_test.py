@@ -15,7 +15,7 @@ PEERS = {"bare_beast"}
 class Run(unittest.TestCase):
     def test_every_benchmark_that_run_names_is_built(self):
         with open(f"{FOLDER}/run", encoding="utf-8") as file:
-            named = re.search(r"^ALL=\((.*)\)$", file.read(), re.MULTILINE).group(1).split()
+            named = re.search(r"^ALL=\(([^)]*)\)$", file.read(), re.MULTILINE).group(1).split()
         built = [entry.name for entry in os.scandir(FOLDER)
                  if entry.is_file() and os.access(entry.path, os.X_OK) and "." not in entry.name
                  and entry.name not in PEERS | {"run", "run_test"}]
