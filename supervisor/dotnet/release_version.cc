@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <compare>
 #include <tuple>
 #include <vector>
 
@@ -40,7 +41,7 @@ std::strong_ordering ComparePreviews(const std::string& a, const std::string& b)
   const std::vector<std::string> parts_a = absl::StrSplit(a, '.');
   const std::vector<std::string> parts_b = absl::StrSplit(b, '.');
   for (size_t i = 0; i < std::min(parts_a.size(), parts_b.size()); ++i) {
-    if (const auto order = CompareParts(parts_a[i], parts_b[i]); order != 0) return order;
+    if (const auto order = CompareParts(parts_a[i], parts_b[i]); std::is_neq(order)) return order;
   }
   return parts_a.size() <=> parts_b.size();
 }
@@ -79,7 +80,7 @@ std::string ReleaseVersion::ToString() const {
 std::strong_ordering ReleaseVersion::operator<=>(const ReleaseVersion& other) const {
   if (const auto order =
           std::tie(major, minor, patch) <=> std::tie(other.major, other.minor, other.patch);
-      order != 0) {
+      std::is_neq(order)) {
     return order;
   }
   return ComparePreviews(preview, other.preview);

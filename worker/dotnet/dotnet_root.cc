@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -23,7 +24,10 @@ struct Version {
   bool is_release = true;
   std::string preview;
 
-  auto operator<=>(const Version&) const = default;
+  friend bool operator<(const Version& a, const Version& b) {
+    return std::tie(a.numbers, a.is_release, a.preview) <
+           std::tie(b.numbers, b.is_release, b.preview);
+  }
 };
 
 // "10.0.12", "10.0.0-rc.1.25451.107". Previews of one version are compared as text, which is enough

@@ -50,8 +50,7 @@ void DotnetRuntime::WhenStarted(const std::string& solo, std::function<void(absl
     std::thread([this, begin, solo] {
       auto shim = std::make_shared<absl::StatusOr<ManagedTable>>(
           FindAndStart(options_, host_.table(), solo));
-      lent_.post_to_io(
-          [this, shim, begin] { OnStarted(*std::move(shim), lent_.clock.Steady() - begin); });
+      lent_.post_to_io([this, shim, begin] { OnStarted(*shim, lent_.clock.Steady() - begin); });
     }).detach();
   } catch (const std::system_error& error) {
     OnStarted(absl::ResourceExhaustedError(absl::StrCat("no thread to start .NET: ", error.what())),
