@@ -10,7 +10,7 @@ static const cohost_host* host;
 
 typedef struct instance {
   cohost_service* service;
-  cohost_request held;
+  cohost_request held;            // atomic access: requests and health come on different threads
   cohost_status last;             /* what the last interesting call came to */
   cohost_cancel_reason cancelled; /* of the last cancelled request */
   cohost_status after_cancel;     /* of an answer to it */
@@ -137,9 +137,9 @@ static void request(void* data, cohost_request request) {
       host->abort(request);
     }
   } else if (has_target(&info, "/hold")) {
-    self->held = request;
+    __atomic_store_n(&self->held, request, __ATOMIC_RELEASE);
   } else if (has_target(&info, "/release")) {
-    answer_number(request, answer(self->held, "released"));
+    answer_number(request, answer(__atomic_load_n(&self->held, __ATOMIC_ACQUIRE), "released"));
   } else if (has_target(&info, "/echo")) {
     start_echo(request);
   } else if (has_target(&info, "/misuse")) {
@@ -168,7 +168,7 @@ static void destroy(void* data) { free(data); }
 static cohost_status health(void* data, char* reason, size_t capacity, size_t* size) {
   instance* self = (instance*)data;
   (void)capacity;
-  if (self->held == 0) return COHOST_OK;
+  if (__atomic_load_n(&self->held, __ATOMIC_ACQUIRE) == 0) return COHOST_OK;
   memcpy(reason, "holding", 7);
   *size = 7;
   return COHOST_FAILED;
