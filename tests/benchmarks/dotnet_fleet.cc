@@ -15,6 +15,7 @@
 #include "tests/benchmarks/benchmark_report.h"
 #include "tests/benchmarks/process_figures.h"
 #include "tests/support/http_client.h"
+#include "tests/support/process_view.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/wait.h"
 #include "tests/support/worker_peer.h"
@@ -90,11 +91,12 @@ FleetFigures MeasureRunning(const Fleet& fleet, const std::vector<uint16_t>& por
   }
   std::this_thread::sleep_for(kSettle);
   figures.megabytes = ProportionalMegabytes(processes);
+  // By the process and not by its threads, some of which end meanwhile.
   absl::Duration before;
-  for (const pid_t pid : processes) before += CpuTime(pid);
+  for (const pid_t pid : processes) before += testing::CpuTimeOf(pid);
   std::this_thread::sleep_for(kIdle);
   absl::Duration after;
-  for (const pid_t pid : processes) after += CpuTime(pid);
+  for (const pid_t pid : processes) after += testing::CpuTimeOf(pid);
   figures.idle_cores = absl::FDivDuration(after - before, absl::FromChrono(kIdle));
   return figures;
 }
