@@ -2,8 +2,6 @@
 #include "supervisor/snapshot_builder.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,18 +47,6 @@ ServiceView MakeServiceView(const Deployer& deployer, const ListenerSet& listene
   }
   FillQueues(service, listeners, view);
   return view;
-}
-
-// Where the files of applications came from, by the hash of what is stored: one place of each.
-std::map<std::string, std::string> SourcesInTrees(const PreparedDeployment& prepared) {
-  std::map<std::string, std::string> sources;
-  for (const auto& [name, service] : prepared.services) {
-    if (service.tree == nullptr) continue;
-    for (UsedFile& file : FilesOf(service)) {
-      sources.emplace(std::move(file.stored.hash), std::move(file.source));
-    }
-  }
-  return sources;
 }
 
 }  // namespace
@@ -143,11 +129,8 @@ void FillDeployment(const Deployer& deployer, const ListenerSet& listeners,
             [](const ServiceView& a, const ServiceView& b) { return a.name < b.name; });
   for (const std::string& remark : deployer.placement().remarks) snapshot.remarks.push_back(remark);
   for (const std::string& remark : prepared.remarks) snapshot.remarks.push_back(remark);
-  const std::map<std::string, std::string> sources = SourcesInTrees(prepared);
   for (const ListedFile& file : modules) {
-    const auto source = file.source.empty() ? sources.find(file.file.hash) : sources.end();
-    snapshot.modules.push_back({file.file.hash, file.file.path, file.file.size,
-                                source == sources.end() ? file.source : source->second,
+    snapshot.modules.push_back({file.file.hash, file.file.path, file.file.size, file.source,
                                 file.services, StoredKindName(file.file.kind), file.published});
   }
 }

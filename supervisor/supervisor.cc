@@ -429,6 +429,7 @@ void Supervisor::ListModules() {
     boost::asio::post(loop_, [this, listed = std::move(listed)]() mutable {
       if (listed.ok()) {
         modules_ = *std::move(listed);
+        AddTreeSources(deployer_->prepared(), modules_);
       } else {
         log_.Warning("module store", {{"text", AsStd(listed.status().message())}});
       }

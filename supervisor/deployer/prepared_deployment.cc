@@ -243,4 +243,18 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
   return out;
 }
 
+void AddTreeSources(const PreparedDeployment& prepared, std::vector<ListedFile>& files) {
+  std::map<std::string, std::string> sources;
+  for (const auto& [name, service] : prepared.services) {
+    if (service.tree == nullptr) continue;
+    for (UsedFile& file : FilesOf(service)) {
+      sources.emplace(std::move(file.stored.hash), std::move(file.source));
+    }
+  }
+  for (ListedFile& file : files) {
+    const auto source = sources.find(file.file.hash);
+    if (file.source.empty() && source != sources.end()) file.source = source->second;
+  }
+}
+
 }  // namespace cohost::supervisor

@@ -85,6 +85,10 @@ ServicePreparation PrepareService(const Service& service, ModuleStore& store,
                                   const ServiceSurroundings& surroundings,
                                   const ServiceFiles* files);
 
+// Says of listed files that came with an application's folder where they came from: one place of
+// each. The store knows that of single files only.
+void AddTreeSources(const PreparedDeployment& prepared, std::vector<ListedFile>& files);
+
 std::vector<ConfigProblem> ToProblems(const std::vector<ConfigError>& errors);
 
 }  // namespace cohost::supervisor

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -144,6 +145,21 @@ TEST_F(ApplicationTreesTest, APreparedServiceRunsFromItsTree) {
   EXPECT_EQ(Prepare(Orders()).prepared->services.at("orders").revision, orders.revision);
   folder_.Write("app/appsettings.json", "{}");
   EXPECT_NE(Prepare(Orders()).prepared->services.at("orders").revision, orders.revision);
+}
+
+TEST_F(ApplicationTreesTest, ListedFilesOfATreeHaveTheirPlaceInTheFolder) {
+  const Preparation preparation = Prepare(Orders());
+  ASSERT_NE(preparation.prepared, nullptr);
+  const TreeEntry* app = preparation.prepared->services.at("orders").tree->Find("App.dll");
+  ASSERT_NE(app, nullptr);
+  auto files = store_->List();
+  ASSERT_TRUE(files.ok()) << files.status();
+  AddTreeSources(*preparation.prepared, *files);
+  const auto listed = std::find_if(files->begin(), files->end(), [&](const ListedFile& file) {
+    return file.file.hash == app->stored_hash;
+  });
+  ASSERT_NE(listed, files->end());
+  EXPECT_EQ(listed->source, service_.dotnet.app);
 }
 
 TEST_F(ApplicationTreesTest, ARollbackTakesTheVersionFromTheStore) {
