@@ -249,22 +249,21 @@ HealthAnswer DotnetService::Health() {
   return {healthy != 0, reason.data()};
 }
 
-std::optional<RequestGauges> DotnetService::request_gauges() {
-  if (runtime_.shim() == nullptr) return RequestGauges();
+Gauges DotnetService::ReadGauges() const {
   Gauges gauges{};
-  runtime_.shim()->gauges(row(), &gauges);
+  if (runtime_.shim() != nullptr) runtime_.shim()->gauges(row(), &gauges);
+  return gauges;
+}
+
+std::optional<RequestGauges> DotnetService::request_gauges() {
+  const Gauges gauges = ReadGauges();
   return RequestGauges{.in_flight = gauges.in_flight,
                        .queued = gauges.queued,
                        .oldest_request = {static_cast<int64_t>(gauges.oldest_request_ns)},
                        .oldest_queued = {static_cast<int64_t>(gauges.oldest_queued_ns)}};
 }
 
-uint64_t DotnetService::allocated_bytes() const {
-  if (runtime_.shim() == nullptr) return 0;
-  Gauges gauges{};
-  runtime_.shim()->gauges(row(), &gauges);
-  return gauges.allocated_bytes;
-}
+uint64_t DotnetService::allocated_bytes() const { return ReadGauges().allocated_bytes; }
 
 std::vector<ModuleMetricValue> DotnetService::Metrics() {
   return {{"unhandled_exceptions_total", true, static_cast<double>(events_->exceptions())},

@@ -55,6 +55,8 @@ class DotnetService final : public HostedService, public ConnectionServer {
   class Events;
 
   void Load();
+  // Zeros before the runtime has started.
+  Gauges ReadGauges() const;
   int32_t row() const { return static_cast<int32_t>(entry_.row_index()); }
 
   // Set in the constructor, never changed.
