@@ -6,18 +6,25 @@
 
 #include "absl/status/statusor.h"
 
-namespace cohost::worker::dotnet {
+namespace cohost {
 
-// Where .NET is looked for, in this order: `configured` alone when it is not empty; otherwise
-// `environment` (DOTNET_ROOT) when it is not empty, then each of `usual`.
+// Where .NET is looked for: in `configured` alone when it is not empty; otherwise in `environment`
+// (DOTNET_ROOT) when it is not empty, then in each of `usual`. The first that is there counts.
 struct DotnetPlaces {
-  std::string configured{};
+  std::string configured{};  // host.dotnet.root
   std::string environment{};
   std::vector<std::string> usual = {"/usr/share/dotnet", "/usr/lib/dotnet"};
 };
 
-// Finds the newest ROOT/host/fxr/VERSION/libhostfxr.so; of an installation the highest version, as
-// the dotnet program does. NOT_FOUND names every place that was looked at and what to install.
-absl::StatusOr<std::string> FindHostfxr(const DotnetPlaces& places);
+// A .NET on this machine, and what starts it.
+struct DotnetHost {
+  std::string root;
+  // The newest ROOT/host/fxr/VERSION/libhostfxr.so, as the dotnet program takes it.
+  std::string hostfxr;
+};
 
-}  // namespace cohost::worker::dotnet
+// NOT_FOUND names every place that was looked at and what to install or to write. Blocks on the
+// disk.
+absl::StatusOr<DotnetHost> FindDotnetHost(const DotnetPlaces& places);
+
+}  // namespace cohost

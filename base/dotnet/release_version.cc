@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/dotnet/release_version.h"
+#include "base/dotnet/release_version.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "base/strings.h"
 
-namespace cohost::supervisor {
+namespace cohost {
 namespace {
 
 constexpr size_t kLongestText = 100;
@@ -86,4 +86,4 @@ std::strong_ordering ReleaseVersion::operator<=>(const ReleaseVersion& other) co
   return ComparePreviews(preview, other.preview);
 }
 
-}  // namespace cohost::supervisor
+}  // namespace cohost

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace cohost::supervisor {
+namespace cohost {
 
 // The version of a release of .NET: "10.0.12", "11.0.0-preview.3.25171.5". Compared as semantic
 // versions: a preview is older than its release.
@@ -25,4 +25,4 @@ struct ReleaseVersion {
   friend bool operator==(const ReleaseVersion&, const ReleaseVersion&) = default;
 };
 
-}  // namespace cohost::supervisor
+}  // namespace cohost

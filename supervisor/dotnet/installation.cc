@@ -5,10 +5,10 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/status.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -27,17 +27,6 @@ std::vector<std::string> NamesOf(const std::string& folder) {
 bool IsThere(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
-}
-
-bool HasHost(const std::string& root) {
-  const std::string folder = absl::StrCat(root, "/host/fxr");
-  for (const std::string& version : NamesOf(folder)) {
-    if (ReleaseVersion::Parse(version) &&
-        IsThere(absl::StrCat(folder, "/", version, "/libhostfxr.so"))) {
-      return true;
-    }
-  }
-  return false;
 }
 
 DotnetInstallation Describe(std::string root) {
@@ -62,22 +51,9 @@ std::string DotnetInstallation::FolderOf(const std::string& framework,
   return absl::StrCat(root, "/shared/", framework, "/", version.ToString());
 }
 
-absl::StatusOr<DotnetInstallation> FindDotnet(const DotnetSearch& search) {
-  std::vector<std::string> places;
-  if (!search.configured.empty()) {
-    places.push_back(search.configured);
-  } else {
-    if (!search.environment.empty()) places.push_back(search.environment);
-    places.insert(places.end(), search.usual.begin(), search.usual.end());
-  }
-  for (const std::string& place : places) {
-    if (HasHost(place)) return Describe(place);
-  }
-  return absl::NotFoundError(absl::StrCat(
-      "there is no .NET on this machine: no host/fxr/*/libhostfxr.so in ",
-      absl::StrJoin(places, ", "),
-      "; install the ASP.NET Core runtime (package aspnetcore-runtime-10.0), or write in "
-      "host.dotnet.root where it is"));
+absl::StatusOr<DotnetInstallation> FindDotnet(const DotnetPlaces& places) {
+  COHOST_ASSIGN_OR_RETURN(DotnetHost host, FindDotnetHost(places));
+  return Describe(std::move(host.root));
 }
 
 }  // namespace cohost::supervisor

@@ -4,22 +4,15 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "supervisor/dotnet/release_version.h"
+#include "base/dotnet/hostfxr.h"
+#include "base/dotnet/release_version.h"
 
 namespace cohost::supervisor {
 
 inline constexpr char kCoreFramework[] = "Microsoft.NETCore.App";
 inline constexpr char kWebFramework[] = "Microsoft.AspNetCore.App";
-
-// Where to look for .NET, the first that is there counts.
-struct DotnetSearch {
-  std::string configured{};   // host.dotnet.root; when it is said, nothing else is looked at
-  std::string environment{};  // DOTNET_ROOT; empty: not set
-  std::vector<std::string> usual = {"/usr/share/dotnet", "/usr/lib/dotnet"};
-};
 
 // A .NET that is installed on this machine:
 //   ROOT/host/fxr/VERSION/libhostfxr.so     starts it
@@ -32,8 +25,7 @@ struct DotnetInstallation {
   std::string FolderOf(const std::string& framework, const ReleaseVersion& version) const;
 };
 
-// NOT_FOUND, saying where it was looked for and what to install or to write, when there is none.
-// Blocks on the disk.
-absl::StatusOr<DotnetInstallation> FindDotnet(const DotnetSearch& search);
+// As FindDotnetHost.
+absl::StatusOr<DotnetInstallation> FindDotnet(const DotnetPlaces& places);
 
 }  // namespace cohost::supervisor

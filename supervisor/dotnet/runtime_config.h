@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "supervisor/dotnet/release_version.h"
+#include "base/dotnet/release_version.h"
 
 namespace cohost::supervisor {
 

@@ -12,9 +12,9 @@
 
 namespace cohost::supervisor {
 
-absl::StatusOr<DotnetRuntime> FindDotnetRuntime(const DotnetSearch& search) {
+absl::StatusOr<DotnetRuntime> FindDotnetRuntime(const DotnetPlaces& places) {
   DotnetRuntime runtime;
-  COHOST_ASSIGN_OR_RETURN(runtime.installation, FindDotnet(search));
+  COHOST_ASSIGN_OR_RETURN(runtime.installation, FindDotnet(places));
   const DotnetInstallation& installation = runtime.installation;
   // As worker/dotnet/managed is built (TargetFramework net10.0).
   const ReleaseVersion built_for{10, 0, 0};

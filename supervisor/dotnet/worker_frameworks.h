@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/dotnet/release_version.h"
 #include "supervisor/dotnet/deps_file.h"
 #include "supervisor/dotnet/installation.h"
-#include "supervisor/dotnet/release_version.h"
 
 namespace cohost::supervisor {
 
@@ -26,6 +26,6 @@ struct DotnetRuntime {
 
 // NOT_FOUND, saying what to install, when there is no .NET or it lacks a framework; other errors
 // when one is damaged. Blocks on the disk.
-absl::StatusOr<DotnetRuntime> FindDotnetRuntime(const DotnetSearch& search);
+absl::StatusOr<DotnetRuntime> FindDotnetRuntime(const DotnetPlaces& places);
 
 }  // namespace cohost::supervisor

@@ -16,8 +16,8 @@ namespace {
 
 absl::StatusOr<ManagedTable> FindAndStart(const DotnetOptions& options, const HostTable& host,
                                           const std::string& solo) {
-  COHOST_ASSIGN_OR_RETURN(const std::string hostfxr, FindHostfxr(options.places));
-  return StartShim(hostfxr, options.shim, host, solo);
+  COHOST_ASSIGN_OR_RETURN(const DotnetHost found, FindDotnetHost(options.places));
+  return StartShim(found.hostfxr, options.shim, host, solo);
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "base/clock.h"
+#include "base/dotnet/hostfxr.h"
 #include "base/log.h"
 #include "worker/dotnet/boundary.h"
-#include "worker/dotnet/dotnet_root.h"
 #include "worker/dotnet/dotnet_service_description.h"
 #include "worker/dotnet/runtime_host.h"
 #include "worker/services/hosted_service.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "supervisor/dotnet/release_version.h"
+#include "base/dotnet/release_version.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace cohost::supervisor {
+namespace cohost {
 namespace {
 
 ReleaseVersion Version(const std::string& text) {
@@ -43,4 +43,4 @@ TEST(ReleaseVersion, IsOrderedAsASemanticVersion) {
 }
 
 }  // namespace
-}  // namespace cohost::supervisor
+}  // namespace cohost

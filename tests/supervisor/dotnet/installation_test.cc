@@ -16,19 +16,19 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Key;
 
-std::string Problem(const DotnetSearch& search) {
-  return std::string(FindDotnet(search).status().message());
+std::string Problem(const DotnetPlaces& places) {
+  return std::string(FindDotnet(places).status().message());
 }
 
 TEST(FindDotnet, TheFirstPlaceThatHasAHostCounts) {
   const DotnetFolder folder;
-  DotnetSearch search{.environment = folder.path("empty"), .usual = {"/nowhere", folder.root()}};
-  auto found = FindDotnet(search);
+  DotnetPlaces places{.environment = folder.path("empty"), .usual = {"/nowhere", folder.root()}};
+  auto found = FindDotnet(places);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->root, folder.root());
   EXPECT_THAT(found->frameworks, ElementsAre(Key(kWebFramework), Key(kCoreFramework)));
-  search = {.environment = folder.root(), .usual = {}};
-  EXPECT_TRUE(FindDotnet(search).ok());
+  places = {.environment = folder.root(), .usual = {}};
+  EXPECT_TRUE(FindDotnet(places).ok());
 }
 
 TEST(FindDotnet, WhatTheDeploymentSaysIsTheOnlyPlace) {

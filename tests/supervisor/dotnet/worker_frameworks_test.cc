@@ -17,8 +17,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Key;
 
-std::string Problem(const DotnetSearch& search) {
-  return std::string(FindDotnetRuntime(search).status().message());
+std::string Problem(const DotnetPlaces& places) {
+  return std::string(FindDotnetRuntime(places).status().message());
 }
 
 TEST(FindDotnetRuntime, AnInterruptedInstallationIsNoVersion) {
