@@ -24,7 +24,8 @@ internal static class Shim
         var watch = new PoolWatch(
             pool, services.InFlight, text => Log(worker, LogLevel.Warning, text));
         watch.Begin();
-        services.Begin(new ProcessState(worker, Parts(worker, services, pool)), watch);
+        IReadOnlyList<IProcessPart> parts = Parts(worker, services, pool);
+        services.Begin(new ProcessState(worker, parts, services.IsAlone), watch);
         DiagnosticListener.AllListeners.Subscribe(new HostingObserver(services));
         WebHostStartup.Services = services;
         new UnhandledExceptions(worker).Install();

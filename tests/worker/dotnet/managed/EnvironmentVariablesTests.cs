@@ -95,5 +95,5 @@ public sealed class EnvironmentVariablesTests : IDisposable
             Application = "/srv/App.dll",
             Environment = value is null ? [] : [new(Name, value)],
             Endpoints = [new ServiceEndpoint("http://127.0.0.1:8101", "")],
-        }, _worker, new ProcessState(_worker, []), () => { });
+        }, _worker, new ProcessState(_worker, [], _ => true), () => { });
 }

@@ -10,9 +10,10 @@ public sealed class ProcessStateTests
 {
     private readonly FakeWorker _worker = new();
     private readonly ProcessState _process;
+    private bool _isAlone = true;
 
-    public ProcessStateTests() =>
-        _process = new ProcessState(_worker, [new DefaultCultures(), new ThreadPoolLimits()]);
+    public ProcessStateTests() => _process = new ProcessState(
+        _worker, [new DefaultCultures(), new ThreadPoolLimits()], _ => _isAlone);
 
     [Fact]
     public void ADefaultCultureOfTheStartIsTheApplicationsOwn()
@@ -36,6 +37,18 @@ public sealed class ProcessStateTests
         _process.AfterRequest(service);
         Assert.Same(before, CultureInfo.DefaultThreadCurrentCulture);
         Assert.Equal("de-DE", service.Cultures.Culture?.Name);
+    }
+
+    [Fact]
+    public void ADefaultCultureThatANeighbourMayHaveChangedIsNobodys()
+    {
+        CultureInfo? before = CultureInfo.DefaultThreadCurrentCulture;
+        Service service = Make(1);
+        _isAlone = false;
+        CultureInfo.DefaultThreadCurrentCulture = CultureInfo.GetCultureInfo("de-DE");
+        _process.AfterRequest(service);
+        Assert.Same(before, CultureInfo.DefaultThreadCurrentCulture);
+        Assert.Null(service.Cultures.Culture);
     }
 
     [Fact]

@@ -140,7 +140,7 @@ public sealed class TelemetryListenersTests : IDisposable
 
     private Service Make(int row) => new(
         new ServiceSpec { Row = row, Name = $"service{row}", Application = "/srv/App.dll" },
-        _worker, new ProcessState(_worker, []), () => { });
+        _worker, new ProcessState(_worker, [], _ => true), () => { });
 
     private sealed class Notes(List<string> seen) : IObserver<KeyValuePair<string, object?>>
     {

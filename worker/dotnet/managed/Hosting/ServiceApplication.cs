@@ -69,9 +69,9 @@ internal sealed class ServiceApplication<TContext>(
         }
         finally
         {
+            service.Process.AfterRequest(service);
             service.Requests.Admission.Leave(request);
             request.StayIn(features);
-            service.Process.AfterRequest(service);
         }
         if (request.TimedOut)
         {

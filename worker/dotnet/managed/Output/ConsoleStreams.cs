@@ -44,6 +44,8 @@ internal sealed class ConsoleStreams : IWatchedPart
         int row = service.Spec.Row;
         if (!ReferenceEquals(output, _installedOut)) _out.Replace(row, output);
         if (!ReferenceEquals(error, _installedError)) _error.Replace(row, error);
-        FrameworkInternals.SetConsole(_installedOut, _installedError);
+        PutBack();
     }
+
+    public void PutBack() => FrameworkInternals.SetConsole(_installedOut, _installedError);
 }

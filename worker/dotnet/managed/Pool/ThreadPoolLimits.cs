@@ -31,10 +31,19 @@ internal sealed class ThreadPoolLimits : IWatchedPart
         {
             if (Maximum() != _maximum)
             {
-                ThreadPool.SetMaxThreads(_maximum.Workers, _maximum.Io);
                 service.Warn("ThreadPool.SetMaxThreads: not done, because the pool is its " +
                     "neighbours', too; limits.concurrency limits the service");
             }
+            PutBack();
+        }
+    }
+
+    /// <summary>A minimum that was asked for holds, whoever asked.</summary>
+    public void PutBack()
+    {
+        lock (_lock)
+        {
+            if (Maximum() != _maximum) ThreadPool.SetMaxThreads(_maximum.Workers, _maximum.Io);
             Limits wish = Minimum();
             if (wish == Total) return;
             _wished = new Limits(

@@ -27,6 +27,11 @@ internal sealed class DefaultCultures : IWatchedPart
         service.SetCultures(
             ReferenceEquals(culture, _culture) ? null : culture,
             ReferenceEquals(uiCulture, _uiCulture) ? null : uiCulture);
+        PutBack();
+    }
+
+    public void PutBack()
+    {
         CultureInfo.DefaultThreadCurrentCulture = _culture;
         CultureInfo.DefaultThreadCurrentUICulture = _uiCulture;
     }

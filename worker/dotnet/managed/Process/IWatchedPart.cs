@@ -9,4 +9,7 @@ internal interface IWatchedPart : IProcessPart
     /// <summary>Whether somebody has changed it since it was put back. Called on any thread.
     /// </summary>
     public bool HasChanged { get; }
+
+    /// <summary>Puts it back for nobody, where it cannot be told whose the change is.</summary>
+    public void PutBack();
 }

@@ -13,7 +13,11 @@ namespace Cohost.Worker;
 /// application's while that starts; after a request, what its application changed in it is kept for
 /// that application alone. Windows are opened on the starting thread only, the rest is thread-safe.
 /// </summary>
-internal sealed class ProcessState(IWorker worker, IReadOnlyList<IProcessPart> parts)
+/// <param name="worker">For what cannot be put back.</param>
+/// <param name="parts">In the order in which a window opens them.</param>
+/// <param name="isAlone">Whether no other service has a request in its code.</param>
+internal sealed class ProcessState(
+    IWorker worker, IReadOnlyList<IProcessPart> parts, Func<Service, bool> isAlone)
 {
     private readonly IWatchedPart[] _watched = [.. parts.OfType<IWatchedPart>()];
     private readonly Lock _lock = new();
@@ -38,21 +42,26 @@ internal sealed class ProcessState(IWorker worker, IReadOnlyList<IProcessPart> p
         return window;
     }
 
-    /// <summary>Called after each request of the service.</summary>
+    /// <summary>Called after each request of the service, while it still counts as one. A change
+    /// is the service's when no other was at work; otherwise it is nobody's, so that none gets
+    /// what its neighbour wanted.</summary>
     internal void AfterRequest(Service service)
     {
         foreach (IWatchedPart part in _watched)
         {
-            if (part.HasChanged) PutBack(service, [part]);
+            if (part.HasChanged) PutBack(service, part);
         }
     }
 
-    private void PutBack(Service service, IEnumerable<IProcessPart> which)
+    private void PutBack(Service service, IWatchedPart part)
     {
         lock (_lock)
         {
             if (_isOpen) return;
-            Close(service, which);
+            if (isAlone(service))
+                Close(service, [part]);
+            else
+                part.PutBack();
         }
     }
 

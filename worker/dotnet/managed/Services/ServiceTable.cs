@@ -44,6 +44,16 @@ internal sealed class ServiceTable(IWorker worker)
         return sum;
     }
 
+    /// <summary>Whether no other service has a request in its code.</summary>
+    internal bool IsAlone(Service service)
+    {
+        foreach ((_, Service other) in _services)
+        {
+            if (other != service && other.Requests.Admission.InFlight > 0) return false;
+        }
+        return true;
+    }
+
     internal Service? Find(int row) =>
         _services.TryGetValue(row, out Service? service) ? service : null;
 
