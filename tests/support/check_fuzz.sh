@@ -16,8 +16,8 @@ here=tests/supervisor/modules/verify/fuzz
 # The code that is fuzzed and what it stands on.
 sources=(
   "$here/fuzzer.cc" "$here/fuzz_targets.cc" supervisor/modules/source_index.cc supervisor/modules/stored_file.cc
-  supervisor/modules/verify/{assembly_file,cli_metadata,elf_file,elf_image,elf_symbols,library_cache}.cc
-  supervisor/modules/verify/{needed_libraries,pe_file,ready_to_run,relocation_cost,symbol_versions}.cc
+  supervisor/modules/verify/{assembly_file,cli_metadata,cli_tables,cli_uses,elf_file,elf_image,elf_symbols}.cc
+  supervisor/modules/verify/{library_cache,needed_libraries,pe_file,ready_to_run,relocation_cost,symbol_versions}.cc
   base/{sha256,status,units}.cc base/system/file.cc base/format/data_image_builder.cc)
 
 folder=$(mktemp -d)
