@@ -13,12 +13,11 @@ targets=("${@:2}")
 [ "${#targets[@]}" -gt 0 ] || targets=(elf cache assembly image index)
 
 here=tests/supervisor/modules/verify/fuzz
-# The code that is fuzzed and what it stands on.
-sources=(
-  "$here/fuzzer.cc" "$here/fuzz_targets.cc" supervisor/modules/source_index.cc supervisor/modules/stored_file.cc
-  supervisor/modules/verify/{assembly_file,cli_metadata,cli_tables,cli_uses,elf_file,elf_image,elf_symbols}.cc
-  supervisor/modules/verify/{library_cache,needed_libraries,pe_file,ready_to_run,relocation_cost,symbol_versions}.cc
-  base/{sha256,status,units}.cc base/system/file.cc base/format/data_image_builder.cc)
+# The code that is fuzzed and what it stands on, as Bazel knows it.
+code=$(bazel query --noshow_progress --noimplicit_deps \
+  "filter('^//.*\\.cc\$', kind('source file', deps(//$here:fuzz_targets)))")
+mapfile -t sources < <(sed 's|^//||; s|:|/|' <<<"$code")
+sources+=("$here/fuzzer.cc")
 
 folder=$(mktemp -d)
 kept=$(mktemp -d)

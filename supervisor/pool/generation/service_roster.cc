@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -104,7 +105,8 @@ void ServiceRoster::SetServices(std::vector<std::shared_ptr<const ServiceTarget>
 }
 
 bool ServiceRoster::settled() const {
-  return told_ && std::all_of(wanted_.begin(), wanted_.end(), [this](const auto& service) {
+  // From the end, since services are assigned in order: what is missing is found at once.
+  return told_ && std::all_of(wanted_.rbegin(), wanted_.rend(), [this](const auto& service) {
            const auto hosted = services_.find(service->id);
            return hosted != services_.end() && hosted->second.status != ServiceStatus::kLoading &&
                   !removing_.contains(service->id);
@@ -124,12 +126,12 @@ void ServiceRoster::Step() {
 }
 
 void ServiceRoster::RemoveUnwanted() {
+  std::unordered_set<uint64_t> wanted;
+  for (const auto& target : wanted_) wanted.insert(target->id);
   std::vector<uint64_t> unwanted;
   for (const auto& [id, service] : services_) {
-    const bool wanted = std::any_of(wanted_.begin(), wanted_.end(),
-                                    [id = id](const auto& target) { return target->id == id; });
     // A removal that an earlier channel or supervisor began is asked for again, wanted or not.
-    if ((!wanted || service.status == ServiceStatus::kDraining) && id != assigning_ &&
+    if ((!wanted.contains(id) || service.status == ServiceStatus::kDraining) && id != assigning_ &&
         !removing_.contains(id) && !stuck_.contains(id)) {
       unwanted.push_back(id);
     }
@@ -270,8 +272,14 @@ void ServiceRoster::FinishAssign(const std::shared_ptr<const ServiceTarget>& ser
               outcome->ready || !outcome->reason.empty() ? outcome->reason : "no reason given");
   }
   observer_.OnProgress();
-  // Not only the next one: this one may be unwanted by now.
-  Step();
+  if (!usable()) return;
+  // Not a whole step: listeners have been sent, and with many services looking at all of them after
+  // each costs more than loading them.
+  const bool wanted = std::any_of(wanted_.begin(), wanted_.end(), [&service](const auto& target) {
+    return target->id == service->id;
+  });
+  if (!wanted) RemoveUnwanted();
+  AssignNext();
 }
 
 void ServiceRoster::FailService(const ServiceTarget& service, std::string reason) {

@@ -64,6 +64,16 @@ internal static class FrameworkInternals
     private static readonly Part s_allListeners =
         Part.Of(typeof(DiagnosticListener), "s_allListenerObservable", null);
 
+    // Every start walks all listeners of all applications, so their fields are looked up once.
+    private static readonly FieldInfo? s_nextListener =
+        FieldOf(typeof(DiagnosticListener), "_next");
+
+    private static readonly FieldInfo? s_listenerSubscriptions =
+        FieldOf(typeof(DiagnosticListener), "_subscriptions");
+
+    private static readonly FieldInfo? s_nextSubscription =
+        FieldOf(s_diagnosticSubscription, "Next");
+
     // Without it: connections go to the endpoints in their order, whatever these speak.
     private static readonly PropertyInfo? s_optionsInUse =
         typeof(KestrelServerOptions).GetProperty("OptionsInUse", Instances);
@@ -80,8 +90,10 @@ internal static class FrameworkInternals
             s_activityListeners, s_meterListeners, s_diagnosticListeners, s_allListeners,
         ];
         var missing = parts.Where(part => part.Field is null).Select(part => part.Name).ToList();
-        if (s_diagnosticSubscription is null)
-            missing.Add("DiagnosticListener.DiagnosticSubscription");
+        if (s_nextListener is null || s_listenerSubscriptions is null)
+            missing.Add("DiagnosticListener._next and _subscriptions");
+        if (s_nextSubscription is null)
+            missing.Add("DiagnosticListener.DiagnosticSubscription.Next");
         if (s_optionsInUse is null) missing.Add("KestrelServerOptions.OptionsInUse");
         if (s_isTls is null) missing.Add("ListenOptions.IsTls");
         return missing;
@@ -147,15 +159,24 @@ internal static class FrameworkInternals
     }
 
     /// <summary>Who subscribed to DiagnosticListener.AllListeners.</summary>
-    internal static IEnumerable<Slot<IObserver<DiagnosticListener>>> AllListenersSubscribers() =>
-        Links(Field(s_allListeners.Field?.GetValue(null), "_subscriptions"), "Next")
+    internal static IEnumerable<Slot<IObserver<DiagnosticListener>>> AllListenersSubscribers()
+    {
+        object? first = Field(s_allListeners.Field?.GetValue(null), "_subscriptions");
+        return Links(first, FieldOf(first?.GetType(), "Next"))
             .Select(link => new Slot<IObserver<DiagnosticListener>>(link, "Subscriber"));
+    }
 
     /// <summary>Subscriptions to single diagnostic listeners.</summary>
-    internal static IEnumerable<DiagnosticSubscription> DiagnosticSubscriptions() =>
-        from listener in Links(s_diagnosticListeners.Field?.GetValue(null), "_next")
-        from link in Links(Field(listener, "_subscriptions"), "Next")
-        select new DiagnosticSubscription(link);
+    internal static IEnumerable<DiagnosticSubscription> DiagnosticSubscriptions()
+    {
+        object? listener = s_diagnosticListeners.Field?.GetValue(null);
+        for (; listener is not null; listener = s_nextListener?.GetValue(listener))
+        {
+            object? link = s_listenerSubscriptions?.GetValue(listener);
+            for (; link is not null; link = s_nextSubscription?.GetValue(link))
+                yield return new DiagnosticSubscription(link);
+        }
+    }
 
     /// <summary>What a bound endpoint speaks; null: not known.</summary>
     internal static (bool IsTls, HttpProtocols Protocols)? Describe(
@@ -193,9 +214,10 @@ internal static class FrameworkInternals
         return null;
     }
 
-    private static IEnumerable<object> Links(object? first, string next)
+    private static IEnumerable<object> Links(object? first, FieldInfo? next)
     {
-        for (object? link = first; link is not null; link = Field(link, next)) yield return link;
+        for (object? link = first; link is not null; link = next?.GetValue(link))
+            yield return link;
     }
 
     /// <summary>A field of a private object, by reference.</summary>

@@ -20,9 +20,10 @@ internal static class OwnEvents
     /// the service's events.</summary>
     internal static void Narrow(
         FrameworkInternals.DiagnosticSubscription subscription, Service service,
-        IReadOnlyList<Service> others)
+        IEnumerable<Service> all)
     {
-        if (subscription.Listener is { } listener && others.Any(other => other.Owns(listener)))
+        if (subscription.Listener is { } listener &&
+            all.Any(other => other != service && other.Owns(listener)))
         {
             subscription.End();
             return;

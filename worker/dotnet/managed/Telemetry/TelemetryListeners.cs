@@ -14,11 +14,19 @@ namespace Cohost.Worker;
 /// </summary>
 internal sealed class TelemetryListeners(Func<IEnumerable<Service>> services) : IProcessPart
 {
-    // What was there when the window opened, by identity.
-    private HashSet<object> _before = [];
+    // What was there when the window opened, by identity. Empty while no window is open.
+    private readonly HashSet<object> _before = new(ReferenceEqualityComparer.Instance);
 
-    public void Open(Service service) => _before = new HashSet<object>(
-        All(), ReferenceEqualityComparer.Instance);
+    public void Open(Service service)
+    {
+        foreach (ActivityListener listener in FrameworkInternals.ActivityListeners())
+            _before.Add(listener);
+        foreach (MeterListener listener in FrameworkInternals.MeterListeners())
+            _before.Add(listener);
+        foreach (var slot in FrameworkInternals.AllListenersSubscribers()) _before.Add(slot.Owner);
+        foreach (var subscription in FrameworkInternals.DiagnosticSubscriptions())
+            _before.Add(subscription.Link);
+    }
 
     public void Close(Service service)
     {
@@ -34,18 +42,10 @@ internal sealed class TelemetryListeners(Func<IEnumerable<Service>> services) : 
         {
             if (!_before.Contains(slot.Owner)) OwnEvents.Narrow(slot, service);
         }
-        Service[] others = [.. services().Where(other => other != service)];
-        foreach (var subscription in FrameworkInternals.DiagnosticSubscriptions().ToList())
-        {
-            if (!_before.Contains(subscription.Link))
-                OwnEvents.Narrow(subscription, service, others);
-        }
-        _before = [];
+        // Those that end are taken out of the lists that are walked.
+        var added = FrameworkInternals.DiagnosticSubscriptions()
+            .Where(subscription => !_before.Contains(subscription.Link)).ToList();
+        foreach (var subscription in added) OwnEvents.Narrow(subscription, service, services());
+        _before.Clear();
     }
-
-    private static IEnumerable<object> All() =>
-        FrameworkInternals.ActivityListeners().Cast<object>()
-            .Concat(FrameworkInternals.MeterListeners())
-            .Concat(FrameworkInternals.AllListenersSubscribers().Select(slot => slot.Owner))
-            .Concat(FrameworkInternals.DiagnosticSubscriptions().Select(one => one.Link));
 }
