@@ -71,7 +71,7 @@ std::pair<const char*, Tone> NameOf(Finding::Weight weight) {
     case Finding::Weight::kWarning:
       return {"warning", Tone::kWarning};
     case Finding::Weight::kSolo:
-      return {"solo", Tone::kBad};
+      return {"solo", Tone::kWarning};
     case Finding::Weight::kRefused:
       return {"refused", Tone::kBad};
   }
@@ -80,9 +80,9 @@ std::pair<const char*, Tone> NameOf(Finding::Weight weight) {
 
 void ShowText(const std::string& app, const Verdict& verdict, const Look& look, std::ostream& out) {
   const Sharing sharing = verdict.sharing();
-  const Tone tone = sharing == Sharing::kShared               ? Tone::kGood
-                    : sharing == Sharing::kSharedWithWarnings ? Tone::kWarning
-                                                              : Tone::kBad;
+  const Tone tone = sharing == Sharing::kShared    ? Tone::kGood
+                    : sharing == Sharing::kRefused ? Tone::kBad
+                                                   : Tone::kWarning;
   out << app << ": " << Paint(SharingName(sharing), tone, look.colour) << "\n";
   for (const Finding& finding : verdict.findings) {
     const auto [name, finding_tone] = NameOf(finding.weight);
@@ -130,9 +130,8 @@ int RunCheckCommand(const Invocation& invocation, const Look& look, std::ostream
   } else {
     ShowText(*app, *verdict, look, out);
   }
-  const bool shares =
-      verdict->Of(Finding::Weight::kSolo).empty() && verdict->Of(Finding::Weight::kRefused).empty();
-  return static_cast<int>(shares ? ExitCode::kDone : ExitCode::kWrongCall);
+  const bool runs = verdict->sharing() != Sharing::kRefused;
+  return static_cast<int>(runs ? ExitCode::kDone : ExitCode::kWrongCall);
 }
 
 }  // namespace cohost::supervisor

@@ -70,7 +70,7 @@ constexpr Command kCommands[] = {
      "a deployment file", "cohostctl validate deployment.yaml"},
     {"check", Takes::kName, "APP",
      "Whether an ASP.NET Core application can share a worker, and why not (without a host, and "
-     "without running it): exit status 0 or 1",
+     "without running it): exit status 1 when it can run nowhere here",
      "its main assembly, or the folder that `dotnet publish` made",
      "cohostctl check /srv/shop/Shop.dll\n  DOTNET_ROOT=/opt/dotnet cohostctl check publish/"},
     {"reload", Takes::kNothing, "",

@@ -25,6 +25,15 @@ absl::Status CheckDescriptors(const PreparedDeployment& prepared, const Placemen
                               DescriptorLimit());
 }
 
+absl::StatusOr<Placement> PlaceAll(const PreparedDeployment& prepared, PlacementRecord previous) {
+  std::map<std::string, PlacementTraits> traits;
+  for (const auto& [name, service] : prepared.services) {
+    if (service.service.runtime == Runtime::kDotnet)
+      traits.emplace(name, TraitsOf(service.hosting));
+  }
+  return Place(MakePlacementInput(prepared.deployment, std::move(previous), traits));
+}
+
 }  // namespace
 
 void DeploymentInForce::Restore(StateSnapshot snapshot) {
@@ -38,8 +47,7 @@ void DeploymentInForce::Restore(StateSnapshot snapshot) {
 
 absl::StatusOr<ReloadOutcome> DeploymentInForce::Commit(
     std::unique_ptr<PreparedDeployment> prepared, ChangeReason reason) {
-  COHOST_ASSIGN_OR_RETURN(Placement placement,
-                          Place(MakePlacementInput(prepared->deployment, placement_.record)));
+  COHOST_ASSIGN_OR_RETURN(Placement placement, PlaceAll(*prepared, placement_.record));
   ReloadOutcome outcome;
   outcome.revision = record_.revision;
   if (reason.checks_signatures) outcome.problems = CheckSignatures(*prepared, placement);
@@ -72,6 +80,7 @@ absl::StatusOr<ReloadOutcome> DeploymentInForce::Commit(
     }
   }
   outcome.revision = record_.revision;
+  TellOfSolo(*prepared, placement);
   pins_ = std::move(reason.pins);
   std::erase_if(pins_, [&](const auto& pin) { return !prepared->held.contains(pin.first); });
   prepared_ = std::move(prepared);
@@ -105,7 +114,8 @@ absl::Status DeploymentInForce::BeginCanary(PreparedService canary) {
   const Service& next = canary.service;
   // A change of the load is one of placement.
   if (next.listen != now.listen || next.group != now.group || next.load != now.load ||
-      next.overlap != now.overlap || next.instances != now.instances || !now.overlap) {
+      next.overlap != now.overlap || next.instances != now.instances || !now.overlap ||
+      canary.hosting != found->second.hosting) {
     return absl::FailedPreconditionError("it cannot run beside the version in force");
   }
   canary_ = std::move(canary);
@@ -158,6 +168,27 @@ void DeploymentInForce::Save(std::vector<ServiceChange> changes, std::vector<Mod
   parts_.state.SaveDeployment(std::move(change), [&loop = parts_.loop, told](absl::Status status) {
     boost::asio::post(loop, [told, status = std::move(status)] { told(status); });
   });
+}
+
+void DeploymentInForce::TellOfSolo(const PreparedDeployment& next, const Placement& placement) {
+  for (const PlacedGroup& group : placement.groups) {
+    for (const PlacedService& placed : group.services) {
+      const std::string& because = next.services.at(placed.name).hosting.solo_because;
+      const PreparedService* before = nullptr;
+      if (prepared_ != nullptr && prepared_->services.contains(placed.name)) {
+        before = &prepared_->services.at(placed.name);
+      }
+      if (because.empty() || (before != nullptr && before->hosting.solo_because == because)) {
+        continue;
+      }
+      HostEvent event;
+      event.kind = "service_solo";
+      event.service = placed.name;
+      event.group = group.name;
+      event.message = absl::StrCat("it is alone in its workers: ", because);
+      parts_.events.Record(std::move(event));
+    }
+  }
 }
 
 void DeploymentInForce::Tell(std::string_view kind, const std::string& text) {

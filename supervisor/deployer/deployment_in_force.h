@@ -90,6 +90,8 @@ class DeploymentInForce {
                      const std::set<std::string>& stopped);
   void Save(std::vector<ServiceChange> changes, std::vector<ModuleRecord> modules,
             std::function<void(const absl::Status&)> saved);
+  // Of services that the next deployment makes solo though nobody wrote that.
+  void TellOfSolo(const PreparedDeployment& next, const Placement& placement);
   void Tell(std::string_view kind, const std::string& text);
 
   // Set in the constructor, never changed.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "supervisor/deployer/plan.h"
 
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "supervisor/deployer/prepared_deployment.h"
@@ -10,21 +12,25 @@
 namespace cohost::supervisor {
 namespace {
 
-// Applications that could not run, or not beside others.
-void AddVerdicts(const Deployment& deployment, PlanOutcome& outcome) {
+// What the files of applications say; those that could not run here are problems.
+std::map<std::string, PlacementTraits> JudgeAll(const Deployment& deployment,
+                                                PlanOutcome& outcome) {
+  std::map<std::string, PlacementTraits> traits;
   std::optional<absl::StatusOr<DotnetRuntime>> runtime;
   for (const Service& service : deployment.services) {
     if (service.runtime != Runtime::kDotnet) continue;
     if (!runtime) runtime = FindDotnetOf(deployment.host);
     if (!runtime->ok()) {
       outcome.problems.push_back(MissingDotnet(runtime->status(), service.name));
-      return;
+      return traits;
     }
     ServiceVerdict verdict = JudgeService(service, service.dotnet.app, **runtime);
     for (ConfigProblem& problem : verdict.problems) {
       outcome.problems.push_back(std::move(problem));
     }
+    traits.emplace(service.name, TraitsOf(verdict.hosting));
   }
+  return traits;
 }
 
 }  // namespace
@@ -48,10 +54,10 @@ PlanOutcome PlanDeployment(const DeployerSettings& settings, const std::string& 
     outcome.problems = ToProblems(loaded.errors);
     return outcome;
   }
-  AddVerdicts(*loaded.deployment, outcome);
+  const std::map<std::string, PlacementTraits> traits = JudgeAll(*loaded.deployment, outcome);
   if (!outcome.problems.empty()) return outcome;
   const absl::StatusOr<Placement> placement =
-      Place(MakePlacementInput(*loaded.deployment, std::move(previous)));
+      Place(MakePlacementInput(*loaded.deployment, std::move(previous), traits));
   if (!placement.ok()) {
     outcome.problems.push_back(HostProblem(settings, placement.status()));
     return outcome;

@@ -49,8 +49,17 @@ std::shared_ptr<const ServiceTarget> MakeServiceTarget(const PreparedDeployment&
   target->environment = service.environment;
   target->arguments = dotnet.arguments;
   target->data_protection_name = dotnet.data_protection_name;
-  target->isolation = dotnet.isolation.value_or(Isolation::kShared);
+  target->isolation = service.hosting.isolation;
   return target;
+}
+
+// All services of a group need the same.
+const std::string& DotnetRootOf(const PreparedDeployment& prepared, const PlacedGroup& group) {
+  if (!group.services.empty()) {
+    const std::string& own = prepared.services.at(group.services.front().name).hosting.root;
+    if (!own.empty()) return own;
+  }
+  return prepared.dotnet_root;
 }
 
 }  // namespace
@@ -101,7 +110,7 @@ PoolTarget MakePoolTarget(const PreparedDeployment& prepared, const Placement& p
     out.policy = PolicyOf(prepared, group);
     out.identity = IdentityOf(prepared, group);
     if (group.runtime == Runtime::kDotnet) {
-      out.environment = DotnetEnvironment(out.policy, prepared.dotnet_root);
+      out.environment = DotnetEnvironment(out.policy, DotnetRootOf(prepared, group));
     }
     for (const PlacedService& placed : group.services) {
       const uint64_t id = ids.Assign(placed.name);

@@ -104,7 +104,8 @@ class DeploymentPreparer {
   }
 
   ServicePreparer Preparer(std::vector<ConfigProblem>& problems) {
-    return ServicePreparer({store_, batch_, trees_, &dotnet_, prepared_.remarks, problems});
+    return ServicePreparer({store_, batch_, trees_, &dotnet_, deployment_.host.state_dir,
+                            prepared_.remarks, problems});
   }
 
   PreparedService PrepareReplaced(const Service& service, const HeldService& held) {
@@ -185,7 +186,8 @@ ServicePreparation PrepareService(const Service& service, ModuleStore& store,
   if (NeedsDotnet(service) && !dotnet.ok()) {
     out.problems.push_back(MissingDotnet(dotnet.status(), service.name));
   }
-  const ServicePreparer preparer({store, batch, trees, &dotnet, out.remarks, out.problems});
+  const ServicePreparer preparer(
+      {store, batch, trees, &dotnet, surroundings.host.state_dir, out.remarks, out.problems});
   PreparedService prepared =
       preparer.Prepare(service, files == nullptr ? FileOrigin::kSources : FileOrigin::kStore,
                        files == nullptr ? ServiceFiles() : *files, surroundings.owner);

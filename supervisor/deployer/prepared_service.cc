@@ -113,9 +113,9 @@ void AppendDotnet(const Service& service, const Settings& environment, std::stri
 }
 
 uint64_t Fingerprint(const PreparedService& prepared, const Settings& settings,
-                     const Settings& environment, const std::string& place) {
+                     const Settings& environment, const std::string& more) {
   const Service& service = prepared.service;
-  std::string text = place;
+  std::string text = more;
   Append(text, service.name);
   Append(text, static_cast<uint64_t>(service.runtime));
   Append(text, prepared.module.hash);
@@ -153,7 +153,10 @@ uint64_t Fingerprint(const PreparedService& prepared, const Settings& settings,
 }  // namespace
 
 uint64_t ServiceRevision(const PreparedService& service) {
-  return Fingerprint(service, service.settings, service.environment, "");
+  // Nothing for all others, whose numbers stay what they were.
+  std::string verdict;
+  if (!service.hosting.solo_because.empty()) Append(verdict, std::string_view("solo"));
+  return Fingerprint(service, service.settings, service.environment, verdict);
 }
 
 uint64_t SourceFingerprint(const PreparedService& service) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "supervisor/config/deployment.h"
+#include "supervisor/deployer/hosting.h"
 #include "supervisor/modules/stored_file.h"
 #include "supervisor/modules/tree/tree_manifest.h"
 #include "supervisor/state/saved_state.h"
@@ -25,6 +26,7 @@ struct PreparedService {
   std::map<std::string, StoredFile> data_images;  // by the name that the module asks for
   Settings settings;                              // references resolved
   Settings environment;                           // kDotnet: the same
+  Hosting hosting;                                // kDotnet
   uint64_t revision = 0;                          // ServiceRevision of all above
 };
 

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "supervisor/config/settings_secrets.h"
 #include "supervisor/deployer/service_verdict.h"
+#include "supervisor/dotnet/framework_view.h"
 #include "supervisor/modules/publication.h"
 
 namespace cohost::supervisor {
@@ -56,8 +57,7 @@ void ServicePreparer::PrepareDotnet(FileOrigin origin, const ServiceFiles& files
     out.module = std::move(tree->app);
     out.tree = std::move(tree->manifest);
     for (const std::string& notice : tree->notices) Remark(out, notice);
-    // What workers run already is not asked again.
-    if (origin != FileOrigin::kStoreAsItRuns) CheckDotnet(out);
+    CheckDotnet(out, origin == FileOrigin::kStoreAsItRuns);
   } else {
     Fail(out, "app", tree.status());
   }
@@ -68,10 +68,25 @@ void ServicePreparer::PrepareDotnet(FileOrigin origin, const ServiceFiles& files
   }
 }
 
-void ServicePreparer::CheckDotnet(const PreparedService& service) const {
+void ServicePreparer::CheckDotnet(PreparedService& service, bool runs) const {
+  service.hosting.isolation = service.service.dotnet.isolation.value_or(Isolation::kShared);
   // Said once for all services.
   if (!parts_.dotnet->ok()) return;
-  ServiceVerdict verdict = JudgeService(service.service, service.module.path, **parts_.dotnet);
+  const DotnetRuntime& dotnet = **parts_.dotnet;
+  ServiceVerdict verdict = JudgeService(service.service, service.module.path, dotnet);
+  service.hosting = std::move(verdict.hosting);
+  if (runs) verdict.problems.clear();
+  if (runs) verdict.remarks.clear();
+  if (verdict.problems.empty() && service.hosting.isolation == Isolation::kShared &&
+      service.hosting.frameworks != dotnet.Usual()) {
+    auto view = MakeFrameworkView(dotnet.installation, service.hosting.frameworks,
+                                  absl::StrCat(parts_.state_dir, "/dotnet"));
+    if (view.ok()) {
+      service.hosting.root = *std::move(view);
+    } else {
+      Fail(service, "app", view.status());
+    }
+  }
   for (ConfigProblem& problem : verdict.problems) parts_.problems.push_back(std::move(problem));
   for (std::string& remark : verdict.remarks) parts_.remarks.push_back(std::move(remark));
 }

@@ -32,6 +32,7 @@ class ServicePreparer {
     ApplicationTrees& trees;
     // .NET on this machine. Where there is none the caller says so: nothing here does.
     const absl::StatusOr<DotnetRuntime>* dotnet;
+    const std::string& state_dir;
     // Lines for people, and what is wrong: with problems the service is not to be used.
     std::vector<std::string>& remarks;
     std::vector<ConfigProblem>& problems;
@@ -54,8 +55,9 @@ class ServicePreparer {
   void PrepareNative(FileOrigin origin, const ServiceFiles& files, PreparedService& out) const;
   void PrepareDotnet(FileOrigin origin, const ServiceFiles& files, const DataOwner& owner,
                      PreparedService& out) const;
-  // Whether the application may run here, and beside others.
-  void CheckDotnet(const PreparedService& service) const;
+  // Whether the application may run here, and beside others. Of what `runs` already only the
+  // latter is asked.
+  void CheckDotnet(PreparedService& service, bool runs) const;
   void Remark(const PreparedService& service, const std::string& text) const;
   // A problem of the service's key.
   void Fail(const PreparedService& service, std::string_view key, const absl::Status& status) const;

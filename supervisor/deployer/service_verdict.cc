@@ -2,6 +2,7 @@
 #include "supervisor/deployer/service_verdict.h"
 
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -25,21 +26,39 @@ ConfigProblem MissingDotnet(const absl::Status& status, const std::string& servi
 ServiceVerdict JudgeService(const Service& service, const std::string& app,
                             const DotnetRuntime& runtime) {
   ServiceVerdict out;
-  const auto fail = [&](std::string_view key, std::string text) {
-    out.problems.push_back(
-        {"", 0, 0, absl::StrCat("services.", service.name, ".", AsAbsl(key)), std::move(text)});
+  const Verdict verdict = CheckApplication(app, runtime);
+  const std::optional<Isolation>& chosen = service.dotnet.isolation;
+  out.hosting.isolation = chosen.value_or(
+      verdict.Of(Finding::Weight::kSolo).empty() ? Isolation::kShared : Isolation::kSolo);
+  out.hosting.frameworks = runtime.Usual();
+  for (const auto& [name, version] : verdict.frameworks) {
+    const auto shared = out.hosting.frameworks.find(name);
+    if (shared != out.hosting.frameworks.end()) shared->second = version;
+  }
+  const auto remark = [&](const std::string& text) {
+    out.remarks.push_back(absl::StrCat("service '", service.name, "': ", text));
   };
-  const bool is_chosen = service.dotnet.isolation.has_value();
-  for (const Finding& finding : CheckApplication(app, runtime).findings) {
-    const std::string text = finding.Text();
-    if (finding.weight == Finding::Weight::kRefused) {
-      fail("app", text);
-    } else if (finding.weight == Finding::Weight::kSolo && !is_chosen) {
-      fail("isolation",
-           absl::StrCat("write `isolation: solo` to give it a worker of its own: ", text,
-                        "; or `isolation: shared` to run it beside others all the same"));
-    } else if (finding.weight != Finding::Weight::kNote || service.instances == Instances::kAll) {
-      out.remarks.push_back(absl::StrCat("service '", service.name, "': ", text));
+  for (const Finding& finding : verdict.findings) {
+    switch (finding.weight) {
+      case Finding::Weight::kRefused:
+        out.problems.push_back(
+            {"", 0, 0, absl::StrCat("services.", service.name, ".app"), finding.Text()});
+        break;
+      case Finding::Weight::kSolo:
+        if (chosen == Isolation::kSolo) break;
+        if (chosen == Isolation::kShared) {
+          remark(absl::StrCat("it shares a worker as `isolation` says, though ", finding.Text()));
+          break;
+        }
+        if (out.hosting.solo_because.empty()) out.hosting.solo_because = finding.reason;
+        remark(absl::StrCat("it gets a worker of its own: ", finding.Text()));
+        break;
+      case Finding::Weight::kWarning:
+        remark(finding.Text());
+        break;
+      case Finding::Weight::kNote:
+        if (service.instances == Instances::kAll) remark(finding.Text());
+        break;
     }
   }
   return out;

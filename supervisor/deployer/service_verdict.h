@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "supervisor/admin/host_control.h"
 #include "supervisor/config/deployment.h"
+#include "supervisor/deployer/hosting.h"
 #include "supervisor/dotnet/worker_frameworks.h"
 
 namespace cohost::supervisor {
@@ -20,10 +21,12 @@ ConfigProblem MissingDotnet(const absl::Status& status, const std::string& servi
 struct ServiceVerdict {
   std::vector<ConfigProblem> problems;  // not empty: the service cannot run as it is
   std::vector<std::string> remarks;
+  Hosting hosting;  // but its root
 };
 
-// Of a dotnet service whose main assembly is at `app`: refused when it runs nowhere here; when it
-// needs a process of its own and `isolation` says neither `solo` nor `shared`. Blocks on the disk.
+// Of a dotnet service whose main assembly is at `app`: refused when it runs nowhere here; alone in
+// a worker when it needs that or `isolation` says so, unless `isolation` says that it is shared all
+// the same. Blocks on the disk.
 ServiceVerdict JudgeService(const Service& service, const std::string& app,
                             const DotnetRuntime& runtime);
 

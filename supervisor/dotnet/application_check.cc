@@ -97,15 +97,21 @@ class Check {
                                 "), or build it for another"));
       return;
     }
-    const auto shared = runtime_.frameworks.find(framework.name);
-    if (shared == runtime_.frameworks.end()) {
+    verdict_.frameworks[framework.name] = *alone;
+    if (!runtime_.frameworks.contains(framework.name)) {
       verdict_.Add(kSolo, absl::StrCat(needs, ", which shared workers do not have"));
-    } else if (shared->second.version != *alone) {
-      verdict_.Add(kSolo,
+    } else if (alone->major < kShimMajor && framework.name == kCoreFramework) {
+      const std::string own = absl::StrCat(kShimMajor, ".0");
+      verdict_.Add(kRefused,
                    absl::StrCat(needs, " and would run with ", alone->ToString(),
-                                ", and shared workers run ", shared->second.version.ToString()),
-                   absl::StrCat("build it for net", shared->second.version.major, ".",
-                                shared->second.version.minor));
+                                "; workers run .NET ", own, " and later"),
+                   absl::StrCat("build it for net", own,
+                                ", or with <RollForward>LatestMajor</RollForward>"));
+    } else if (const ReleaseVersion& usual = runtime_.frameworks.at(framework.name).version;
+               *alone != usual) {
+      verdict_.Add(kNote, absl::StrCat("it runs with ", framework.name, " ", alone->ToString(),
+                                       " and shares workers with those that do; others have ",
+                                       usual.ToString()));
     }
   }
 
@@ -133,7 +139,21 @@ class Check {
     for (const std::string& name : deps->own) {
       if (std::find(own_.begin(), own_.end(), name) == own_.end()) own_.push_back(name);
     }
-    for (const auto& [name, framework] : runtime_.frameworks) CheckNewer(*deps, name, framework);
+    for (const auto& [name, usual] : runtime_.frameworks) {
+      const auto own = verdict_.frameworks.find(name);
+      if (own == verdict_.frameworks.end()) continue;
+      if (own->second == usual.version) {
+        CheckNewer(*deps, name, usual);
+        continue;
+      }
+      const absl::StatusOr<WorkerFramework> other =
+          ReadFramework(runtime_.installation, name, own->second);
+      if (other.ok()) {
+        CheckNewer(*deps, name, *other);
+      } else {
+        verdict_.Add(kRefused, std::string(other.status().message()), "install .NET again");
+      }
+    }
   }
 
   // Alone, the newer of two assemblies of one name counts; in a worker that of the framework.
@@ -165,12 +185,15 @@ class Check {
 
   absl::StatusOr<CliUses> ReadOwn(int fd) const {
     COHOST_ASSIGN_OR_RETURN(const AssemblyInfo info, ReadAssembly(fd));
-    COHOST_RETURN_IF_ERROR(cohost::supervisor::CheckFramework(info, SharedVersion()));
+    COHOST_RETURN_IF_ERROR(cohost::supervisor::CheckFramework(info, OwnVersion()));
     return ReadUses(fd, WantedUses());
   }
 
-  FrameworkVersion SharedVersion() const {
-    const ReleaseVersion& core = runtime_.frameworks.at(kCoreFramework).version;
+  FrameworkVersion OwnVersion() const {
+    const auto own = verdict_.frameworks.find(kCoreFramework);
+    const ReleaseVersion& core = own != verdict_.frameworks.end()
+                                     ? own->second
+                                     : runtime_.frameworks.at(kCoreFramework).version;
     return {static_cast<uint16_t>(core.major), static_cast<uint16_t>(core.minor), std::nullopt};
   }
 

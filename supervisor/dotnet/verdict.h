@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "supervisor/dotnet/framework_versions.h"
+
 namespace cohost::supervisor {
 
 // Whether an application may share its worker with others, from the best to the worst.
@@ -33,6 +35,8 @@ struct Finding {
 // What a check of an application without running it says.
 struct Verdict {
   std::vector<Finding> findings;
+  // What .NET's host of this machine gives it; lacks those that are not installed.
+  FrameworkVersions frameworks;
 
   Sharing sharing() const;
   void Add(Finding::Weight weight, std::string reason, std::string remedy = "");

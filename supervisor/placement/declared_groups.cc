@@ -14,9 +14,21 @@ namespace cohost::supervisor {
 
 namespace {
 
-// Why two services cannot share a worker; empty when they can.
+// What to do about a service that cannot be with those of its group.
+constexpr std::string_view kApart = "; name a group of its own, or none";
+constexpr std::string_view kTogether = ", or write `isolation: shared`";
+
+// Why `a` cannot share a worker with `b`; empty when it can.
 std::string ConflictOfTwo(const PlacementService& a, const PlacementService& b) {
+  if (a.alone)
+    return absl::StrCat("cannot share: it ", WhyAlone(a.alone_because), AsAbsl(kApart),
+                        a.runtime == Runtime::kDotnet ? AsAbsl(kTogether) : "");
+  if (b.alone) return absl::StrCat("cannot share: that one ", WhyAlone(b.alone_because));
   if (a.runtime != b.runtime) return "needs another runtime";
+  if (a.framework != b.framework) {
+    return absl::StrCat("cannot share: it runs with .NET ", a.framework, " and that one with ",
+                        b.framework, AsAbsl(kApart));
+  }
   if (a.overlap != b.overlap) {
     return "differs in `overlap`: services that cannot overlap share workers only with each other";
   }
@@ -25,7 +37,6 @@ std::string ConflictOfTwo(const PlacementService& a, const PlacementService& b) 
       (is(a, LoadClass::kBatch) && is(b, LoadClass::kLatency))) {
     return "latency and batch never share a worker";
   }
-  if (a.alone || b.alone) return "one of the two modules wants a worker of its own";
   return "";
 }
 
@@ -42,7 +53,11 @@ std::vector<const PlacementService*> DeclaredGroups::Take(
     const std::vector<const PlacementService*>& services, std::vector<std::string>& errors) {
   std::vector<const PlacementService*> matched;
   std::vector<const PlacementService*> free;
-  for (const PlacementService* service : services) {
+  // Who must be alone comes last: it is the one that does not fit, not those it would keep out.
+  std::vector<const PlacementService*> ordered = services;
+  std::stable_partition(ordered.begin(), ordered.end(),
+                        [](auto* service) { return !service->alone; });
+  for (const PlacementService* service : ordered) {
     if (service->group.has_value()) {
       Filling* filling = Find(*service->group);
       const std::string conflict =
@@ -67,6 +82,7 @@ std::vector<const PlacementService*> DeclaredGroups::Take(
     }
   }
   Match(matched, errors);
+  std::sort(free.begin(), free.end(), [](auto* a, auto* b) { return a->name < b->name; });
   return free;
 }
 
@@ -85,6 +101,7 @@ void DeclaredGroups::Match(const std::vector<const PlacementService*>& matched,
     }
   }
   std::stable_sort(rest.begin(), rest.end(), [&](auto* a, auto* b) {
+    if (a->alone != b->alone) return b->alone;
     return limits_.Fullness(Load(a->load)) > limits_.Fullness(Load(b->load));
   });
   for (const PlacementService* service : rest) MatchOne(*service, errors);
@@ -131,6 +148,7 @@ void DeclaredGroups::Describe(Placement& placement) const {
     } else {
       group.runtime = filling.members.front().service->runtime;
       group.overlap = filling.members.front().service->overlap;
+      group.framework = filling.members.front().service->framework;
       group.reason = absl::StrCat("declared; ", LoadText(filling.load, limits_));
     }
     for (const Member& member : filling.members) {

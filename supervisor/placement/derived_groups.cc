@@ -56,7 +56,7 @@ void DerivedGroups::Take(const std::vector<const PlacementService*>& services) {
 }
 
 DerivedGroups::Key DerivedGroups::KeyOf(const PlacementService& service) const {
-  Key key{service.load.load_class, service.runtime, service.overlap, ""};
+  Key key{service.load.load_class, service.runtime, service.overlap, service.framework, ""};
   if (service.alone || !limits_.Fits(Load(service.load))) key.alone = service.name;
   return key;
 }
@@ -181,6 +181,7 @@ void DerivedGroups::Describe(Placement& placement) const {
       group.name = bin.name;
       group.runtime = key.runtime;
       group.overlap = key.overlap;
+      group.framework = key.framework;
       group.memory = bin.load.memory();
       group.peak_cpu = bin.load.peak_cpu();
       for (const Member& member : bin.members) {
@@ -192,12 +193,12 @@ void DerivedGroups::Describe(Placement& placement) const {
       const std::string end =
           key.alone.empty()
               ? absl::StrCat("closest limit ", LimitText(limits_, ClosestLimit(limits_, bin.load)))
-          : over == LoadLimit::kNone ? "its module wants a worker of its own"
+          : over == LoadLimit::kNone ? "it " + WhyAlone(bin.members.front().service->alone_because)
                                      : absl::StrCat("alone over ", LimitText(limits_, over));
-      group.reason =
-          absl::StrCat("class ", AsAbsl(LoadClassName(key.load_class)), ", runtime ",
-                       AsAbsl(RuntimeName(key.runtime)), key.overlap ? "" : ", no overlap", ": ",
-                       LoadText(bin.load, limits_), "; ", end);
+      group.reason = absl::StrCat(
+          "class ", AsAbsl(LoadClassName(key.load_class)), ", runtime ",
+          AsAbsl(RuntimeName(key.runtime)), key.framework.empty() ? "" : " ", key.framework,
+          key.overlap ? "" : ", no overlap", ": ", LoadText(bin.load, limits_), "; ", end);
       if (over != LoadLimit::kNone) {
         placement.remarks.push_back(absl::StrCat("service '", key.alone, "' is by itself over ",
                                                  LimitText(limits_, over), " and has group '",

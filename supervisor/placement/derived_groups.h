@@ -30,6 +30,7 @@ class DerivedGroups {
     LoadClass load_class = LoadClass::kSteady;
     Runtime runtime = Runtime::kNative;
     bool overlap = true;
+    std::string framework;
     // The service that has to be alone, empty otherwise.
     std::string alone;
     auto operator<=>(const Key&) const = default;

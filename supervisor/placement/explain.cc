@@ -2,6 +2,7 @@
 #include "supervisor/placement/explain.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/strings.h"
 #include "base/units.h"
 
 namespace cohost::supervisor {
@@ -25,6 +26,10 @@ std::string LoadText(const Load& load, const LoadLimits& limits) {
                       FormatBytes(load.memory()), " of ", FormatBytes(limits.memory()),
                       " declared memory, ", load.peak_cpu(), " of ", limits.cpu(),
                       " cores in the busiest hour");
+}
+
+std::string WhyAlone(std::string_view because) {
+  return absl::StrCat("needs a worker of its own", because.empty() ? "" : ": ", AsAbsl(because));
 }
 
 }  // namespace cohost::supervisor

@@ -51,17 +51,24 @@ void Record(const PlacementRecord& previous, Placement& placement) {
 
 }  // namespace
 
-PlacementInput MakePlacementInput(const Deployment& deployment, PlacementRecord previous) {
+PlacementInput MakePlacementInput(const Deployment& deployment, PlacementRecord previous,
+                                  const std::map<std::string, PlacementTraits>& traits) {
   PlacementInput input;
   input.grouping = deployment.grouping;
   input.previous = std::move(previous);
   for (const Service& service : deployment.services) {
-    input.services.push_back({.name = service.name,
-                              .runtime = service.runtime,
-                              .load = service.load,
-                              .group = service.group,
-                              .overlap = service.overlap,
-                              .alone = service.dotnet.isolation == Isolation::kSolo});
+    PlacementService& out = input.services.emplace_back();
+    out.name = service.name;
+    out.runtime = service.runtime;
+    out.load = service.load;
+    out.group = service.group;
+    out.overlap = service.overlap;
+    out.alone = service.dotnet.isolation == Isolation::kSolo;
+    const auto found = traits.find(service.name);
+    if (found == traits.end()) continue;
+    out.alone = found->second.alone;
+    out.alone_because = found->second.alone_because;
+    out.framework = found->second.framework;
   }
   for (const Group& group : deployment.groups) input.groups.push_back({group.name, group.match});
   return input;

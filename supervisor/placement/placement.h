@@ -19,11 +19,11 @@
 // 1. A service that names a group goes there. Else, with strategy load_profile, one whose class a
 //    declared group matches goes there (to the least loaded when several match). Else it goes to a
 //    derived group; with strategy declared that is an error.
-// 2. A worker hosts one runtime; services with `overlap: false` share only with each other; one
-// that
-//    must be alone is alone; `latency` never shares with `batch`. Derived groups hold one class
-//    each, without exception: the class is why their workers behave alike, and a native worker more
-//    costs less than a fast service behind a slow one.
+// 2. A worker hosts one runtime, of one version; its garbage collector is its group's. Services
+//    with `overlap: false` share only with each other; one that must be alone is alone; `latency`
+//    never shares with `batch`. Derived groups hold one class each, without exception: the class is
+//    why their workers behave alike, and a native worker more costs less than a fast service behind
+//    a slow one.
 // 3. No worker gets more than grouping.max_services_per_worker services, worker_memory of declared
 //    memory, or worker_cpu in any hour of the day. Exceptions: services that name their group were
 //    put there on purpose, so there it is a remark; and a service that is over a limit by itself
@@ -46,8 +46,12 @@ struct PlacementService {
   LoadProfile load;
   std::optional<std::string> group;
   bool overlap = true;
-  // Shares its worker with no other service (the module's flag ONE_SERVICE_PER_WORKER).
+  // Shares its worker with no other service (the module's flag ONE_SERVICE_PER_WORKER, or an
+  // application that is solo).
   bool alone = false;
+  std::string alone_because;  // for people; may be empty
+  // The version of its runtime; empty: any worker of the runtime will do.
+  std::string framework;
 };
 
 struct DeclaredGroup {
@@ -86,6 +90,7 @@ struct PlacedGroup {
   // Policy is the deployment's group of this name; otherwise (derived) its group_defaults.
   bool declared = false;
   Runtime runtime = Runtime::kNative;
+  std::string framework;  // of all its services
   // False: its workers are replaced stop-then-start.
   bool overlap = true;
   std::vector<PlacedService> services;  // by name; empty only in a declared group
@@ -107,9 +112,17 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// Of a deployment; the module flags (`alone`, and `overlap` where a module forbids it) are added by
-// the caller as far as it knows them.
-PlacementInput MakePlacementInput(const Deployment& deployment, PlacementRecord previous);
+// What a service's files say about where it can be.
+struct PlacementTraits {
+  bool alone = false;
+  std::string alone_because;
+  std::string framework;
+};
+
+// Of a deployment, with the traits of those services that have some; without, nothing is known of
+// files.
+PlacementInput MakePlacementInput(const Deployment& deployment, PlacementRecord previous,
+                                  const std::map<std::string, PlacementTraits>& traits = {});
 
 // INVALID_ARGUMENT when the declared groups cannot hold what they must, naming service and rule.
 absl::StatusOr<Placement> Place(const PlacementInput& input);

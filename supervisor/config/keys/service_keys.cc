@@ -309,7 +309,7 @@ constexpr Key kServiceKeys[] = {
      .runtime = kDotnet,
      .doc = "`shared`: beside others in one worker, whatever `cohostctl check` says against it. "
             "`solo`: alone in a worker, with libraries of its own only, as with `dotnet App.dll`. "
-            "Default: beside others, and refused where the check says that it needs `solo`.",
+            "Default: what the check says; that a service becomes `solo` by it is an event.",
      .example = "solo"},
     {.name = "share_libraries",
      .type = kBoolean,

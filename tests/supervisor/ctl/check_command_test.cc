@@ -53,12 +53,17 @@ TEST_F(CheckCommandTest, FindingsHaveTheirReasonAndRemedy) {
   AssemblyBytes bytes;
   bytes.uses = {{"System", "Environment", "Exit"}};
   const std::string app = folder_.AddApplication(bytes);
-  EXPECT_EQ(Run({app}), 1);
+  EXPECT_EQ(Run({app}), 0);
   EXPECT_THAT(out_, AllOf(HasSubstr(app + ": solo\n"),
                           HasSubstr("  solo: App.dll uses System.Environment.Exit: "),
                           HasSubstr("\n    end the host instead")));
-  EXPECT_EQ(Run({app, "-o", "json"}), 1);
+  EXPECT_EQ(Run({app, "-o", "json"}), 0);
   EXPECT_THAT(out_, AllOf(HasSubstr("\"verdict\": \"solo\""), HasSubstr("\"remedy\"")));
+}
+
+TEST_F(CheckCommandTest, WhatRunsNowhereHereIsAFailure) {
+  EXPECT_EQ(Run({folder_.AddApplication({}, "10.0.99")}), 1);
+  EXPECT_THAT(out_, AllOf(HasSubstr(": refused\n"), HasSubstr("aspnetcore-runtime-10.0")));
 }
 
 TEST_F(CheckCommandTest, WhatIsNoApplicationIsSaid) {

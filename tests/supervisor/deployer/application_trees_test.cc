@@ -188,20 +188,70 @@ TEST_F(ApplicationTreesTest, WithoutDotnetTheProblemSaysWhatToInstall) {
       ::testing::AllOf(HasSubstr("'orders'"), HasSubstr("install the ASP.NET Core runtime")));
 }
 
-TEST_F(ApplicationTreesTest, WhoNeedsAProcessOfItsOwnIsRefusedUnlessToldToShare) {
+TEST_F(ApplicationTreesTest, WhoNeedsAProcessOfItsOwnGetsItUnlessToldToShare) {
   AssemblyBytes bytes;
   bytes.uses = {{"System", "Environment", "Exit"}};
   service_.dotnet.app = folder_.AddApplication(bytes);
-  const Preparation refused = Prepare(Orders());
-  EXPECT_EQ(refused.prepared, nullptr);
-  ASSERT_THAT(refused.problems, SizeIs(1));
-  EXPECT_EQ(refused.problems[0].key_path, "services.orders.isolation");
-  EXPECT_THAT(refused.problems[0].message, HasSubstr("System.Environment.Exit"));
+  const Preparation alone = Prepare(Orders());
+  ASSERT_NE(alone.prepared, nullptr);
+  const PreparedService& solo = alone.prepared->services.at("orders");
+  EXPECT_EQ(solo.hosting.isolation, Isolation::kSolo);
+  EXPECT_THAT(solo.hosting.solo_because, HasSubstr("System.Environment.Exit"));
+  EXPECT_TRUE(TraitsOf(solo.hosting).alone);
+  ASSERT_THAT(alone.prepared->remarks, SizeIs(1));
+  EXPECT_THAT(alone.prepared->remarks[0],
+              HasSubstr("service 'orders': it gets a worker of its own: App.dll uses"));
+
   service_.dotnet.isolation = Isolation::kShared;
-  const Preparation taken = Prepare(Orders());
-  ASSERT_NE(taken.prepared, nullptr);
-  ASSERT_THAT(taken.prepared->remarks, SizeIs(1));
-  EXPECT_THAT(taken.prepared->remarks[0], HasSubstr("service 'orders': App.dll uses"));
+  const Preparation shared = Prepare(Orders());
+  ASSERT_NE(shared.prepared, nullptr);
+  EXPECT_FALSE(TraitsOf(shared.prepared->services.at("orders").hosting).alone);
+  ASSERT_THAT(shared.prepared->remarks, SizeIs(1));
+  EXPECT_THAT(shared.prepared->remarks[0],
+              HasSubstr("shares a worker as `isolation` says, though App.dll uses"));
+  EXPECT_NE(shared.prepared->services.at("orders").revision, solo.revision);
+
+  service_.dotnet.isolation = Isolation::kSolo;
+  const Preparation said = Prepare(Orders());
+  ASSERT_NE(said.prepared, nullptr);
+  EXPECT_EQ(said.prepared->services.at("orders").hosting.solo_because, "");
+  EXPECT_TRUE(TraitsOf(said.prepared->services.at("orders").hosting).alone);
+  EXPECT_THAT(said.prepared->remarks, IsEmpty());
+}
+
+TEST_F(ApplicationTreesTest, ASupervisorThatGoesOnHasItAsItWas) {
+  AssemblyBytes bytes;
+  bytes.uses = {{"System", "Environment", "Exit"}};
+  service_.dotnet.app = folder_.AddApplication(bytes);
+  const Preparation before = Prepare(Orders());
+  ASSERT_NE(before.prepared, nullptr);
+  const PreparedService& solo = before.prepared->services.at("orders");
+  HeldServices held;
+  held.goes_on = true;
+  held.services["orders"] = {service_, HashesOf(solo), std::nullopt};
+  const Preparation after = Prepare(Orders(), held);
+  ASSERT_NE(after.prepared, nullptr);
+  EXPECT_EQ(after.prepared->services.at("orders").hosting, solo.hosting);
+  EXPECT_EQ(after.prepared->services.at("orders").revision, solo.revision);
+}
+
+TEST_F(ApplicationTreesTest, AnotherFrameworkThanUsualHasAViewOfItsOwn) {
+  folder_.AddVersion("11.0.1");
+  const Preparation usual = Prepare(Orders());
+  ASSERT_NE(usual.prepared, nullptr);
+  EXPECT_EQ(usual.prepared->services.at("orders").hosting.root, "");
+  service_.dotnet.app = folder_.AddApplication({}, "11.0.0");
+  const Preparation other = Prepare(Orders());
+  ASSERT_NE(other.prepared, nullptr);
+  const Hosting& hosting = other.prepared->services.at("orders").hosting;
+  EXPECT_EQ(TraitsOf(hosting).framework, "11.0.1");
+  EXPECT_TRUE(fs::exists(hosting.root + "/shared/Microsoft.AspNetCore.App/11.0.1"));
+  EXPECT_FALSE(fs::exists(hosting.root + "/shared/Microsoft.AspNetCore.App/10.0.12"));
+  // Alone it gets what .NET's host gives it, as with `dotnet App.dll`.
+  service_.dotnet.isolation = Isolation::kSolo;
+  const Preparation solo = Prepare(Orders());
+  ASSERT_NE(solo.prepared, nullptr);
+  EXPECT_EQ(solo.prepared->services.at("orders").hosting.root, "");
 }
 
 TEST_F(ApplicationTreesTest, CollectingKeepsVersionsAndWhatTheirManifestsName) {

@@ -148,12 +148,18 @@ TEST_F(PoolTargetsTest, ApplicationsAreToldTheirOwnAndTheirWorkersWhereDotnetIs)
   ASSERT_THAT(target.groups, SizeIs(2));
   EXPECT_THAT(target.groups[0].environment, ::testing::IsEmpty());
   EXPECT_THAT(target.groups[1].environment, ::testing::Contains("DOTNET_ROOT=/opt/dotnet"));
+  c.hosting.root = "/state/dotnet/11.0.1-0";
+  EXPECT_THAT(Target().groups[1].environment,
+              ::testing::Contains("DOTNET_ROOT=/state/dotnet/11.0.1-0"));
   const ServiceTarget& service = *target.groups[1].services[0];
   EXPECT_EQ(service.environment, (Settings{{"A", "resolved"}}));
   EXPECT_THAT(service.arguments, ElementsAre("--verbose"));
   ASSERT_THAT(service.listeners, SizeIs(2));
   EXPECT_EQ(service.listeners[0].endpoint, "");
   EXPECT_EQ(service.listeners[1].endpoint, "Grpc");
+  EXPECT_EQ(service.isolation, Isolation::kShared);
+  c.hosting.isolation = Isolation::kSolo;
+  EXPECT_EQ(Target().groups[1].services[0]->isolation, Isolation::kSolo);
 }
 
 TEST_F(PoolTargetsTest, WhatIsStoppedHasANumberAndNoPlace) {

@@ -91,13 +91,32 @@ TEST_F(ApplicationCheckTest, EveryRuleIsFound) {
   }
 }
 
-TEST_F(ApplicationCheckTest, AnotherFrameworkNeedsAProcess) {
+TEST_F(ApplicationCheckTest, AnotherFrameworkIsSharedWithThoseThatHaveIt) {
+  folder_.AddVersion("11.0.1");
+  const Verdict verdict = Check(folder_.AddApplication({}, "11.0.0"));
+  EXPECT_EQ(verdict.sharing(), Sharing::kShared);
+  EXPECT_EQ(FrameworkText(verdict.frameworks), "11.0.1");
+  EXPECT_THAT(verdict.findings[0].Text(),
+              AllOf(HasSubstr("Microsoft.NETCore.App 11.0.1"), HasSubstr("others have 10.0.12")));
+}
+
+TEST_F(ApplicationCheckTest, AnOlderFrameworkThanTheShimsIsRefused) {
   folder_.AddVersion("8.0.22");
   const Verdict verdict = Check(folder_.AddApplication({}, "8.0.0"));
-  EXPECT_EQ(verdict.sharing(), Sharing::kSolo);
+  EXPECT_EQ(verdict.sharing(), Sharing::kRefused);
   EXPECT_THAT(verdict.findings[0].Text(),
               AllOf(HasSubstr("needs Microsoft.NETCore.App 8.0.0"), HasSubstr("8.0.22"),
-                    HasSubstr("10.0.12"), HasSubstr("build it for net10.0")));
+                    HasSubstr("build it for net10.0")));
+}
+
+TEST_F(ApplicationCheckTest, NewerAssembliesAreComparedWithTheFrameworkThatItGets) {
+  const char* const assets =
+      R"({"App.dll": {}, "lib/Json.dll": {"assemblyVersion": "10.5.0.0", "fileVersion": "1.0"}})";
+  EXPECT_EQ(Check(folder_.AddApplication({}, "10.0.0", assets)).sharing(), Sharing::kSolo);
+  folder_.AddVersion("11.0.1");
+  folder_.Write("dotnet/shared/Microsoft.AspNetCore.App/11.0.1/Microsoft.AspNetCore.App.deps.json",
+                DotnetFolder::Deps(R"({"Json.dll": {"assemblyVersion": "11.0.0.0"}})"));
+  EXPECT_EQ(Check(folder_.AddApplication({}, "11.0.0", assets)).sharing(), Sharing::kShared);
 }
 
 TEST_F(ApplicationCheckTest, AFrameworkThatIsNotThereIsSaidWithWhatToInstall) {

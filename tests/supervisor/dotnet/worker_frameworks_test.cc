@@ -42,6 +42,17 @@ TEST(FindDotnetRuntime, TakesTheLatestPatchOfWhatTheShimWasBuiltFor) {
   EXPECT_THAT(runtime->frameworks.at(kWebFramework).assemblies, ElementsAre(Key("Json.dll")));
 }
 
+TEST(FindDotnetRuntime, TakesALaterMajorVersionWhereThereIsNothingElse) {
+  const DotnetFolder folder;
+  std::filesystem::remove_all(folder.root());
+  folder.AddVersion("9.0.7");
+  folder.AddVersion("11.0.0");
+  folder.AddVersion("12.0.0");
+  const auto runtime = FindDotnetRuntime({.configured = folder.root()});
+  ASSERT_TRUE(runtime.ok()) << runtime.status();
+  EXPECT_EQ(FrameworkText(runtime->Usual()), "11.0.0");
+}
+
 TEST(FindDotnetRuntime, SaysWhichFrameworkIsMissing) {
   const DotnetFolder folder;
   std::filesystem::remove_all(folder.root() + "/shared/Microsoft.AspNetCore.App");

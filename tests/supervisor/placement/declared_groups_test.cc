@@ -106,7 +106,9 @@ TEST(DeclaredGroups, RefuseServicesThatCannotShareAWorker) {
   no_overlap.overlap = false;
   PlacementService alone = MakePinned("b", LoadClass::kLatency, "g");
   alone.alone = true;
-  for (const PlacementService& second : {batch, dotnet, no_overlap, alone}) {
+  PlacementService framework = MakePinned("b", LoadClass::kLatency, "g");
+  framework.framework = "10.0.12";
+  for (const PlacementService& second : {batch, dotnet, no_overlap, alone, framework}) {
     PlacementInput input;
     input.groups = {{"g", {}}};
     input.services = {first, second};
@@ -114,6 +116,26 @@ TEST(DeclaredGroups, RefuseServicesThatCannotShareAWorker) {
     EXPECT_EQ(placement.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(placement.status().message()),
                 HasSubstr("service 'b' cannot be in group 'g': with service 'a' it "));
+  }
+}
+
+TEST(DeclaredGroups, WhoMustBeAloneKeepsNobodyElseOut) {
+  for (const bool named : {true, false}) {
+    PlacementInput input;
+    input.groups = {{"g", {LoadClass::kSteady}}};
+    for (const char* name : {"a", "b", "c"}) {
+      input.services.push_back(MakeService(name, LoadClass::kSteady));
+      if (named) input.services.back().group = "g";
+    }
+    input.services[0].alone = true;
+    input.services[0].alone_because = "it says so";
+    input.services[0].load.memory = MiB(100);
+    const auto placement = Place(input);
+    EXPECT_EQ(placement.status().code(), absl::StatusCode::kInvalidArgument);
+    const std::string message(placement.status().message());
+    EXPECT_THAT(message, HasSubstr("service 'a'"));
+    EXPECT_THAT(message, HasSubstr("it needs a worker of its own: it says so; name a group"));
+    EXPECT_THAT(message, Not(HasSubstr("service 'c'")));
   }
 }
 

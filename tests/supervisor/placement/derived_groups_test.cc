@@ -107,14 +107,44 @@ TEST(DerivedGroups, RuntimeAndOverlapKeepServicesApart) {
   EXPECT_FALSE(GroupOf(*placement, "s102")->overlap);
 }
 
+TEST(DerivedGroups, VersionsOfTheRuntimeKeepServicesApart) {
+  PlacementInput input = SteadyServices(5);
+  for (PlacementService& service : input.services) {
+    service.runtime = Runtime::kDotnet;
+    service.framework = "10.0.12";
+  }
+  input.services[1].framework = input.services[3].framework = "11.0.1";
+  const auto placement = Place(input);
+  ASSERT_EQ(placement->groups.size(), 2u);
+  EXPECT_EQ(GroupNameOf(*placement, "s101"), GroupNameOf(*placement, "s103"));
+  EXPECT_EQ(GroupOf(*placement, "s101")->framework, "11.0.1");
+  EXPECT_EQ(GroupOf(*placement, "s100")->framework, "10.0.12");
+  EXPECT_THAT(GroupOf(*placement, "s101")->reason, HasSubstr("runtime dotnet 11.0.1"));
+}
+
+TEST(DerivedGroups, AnotherVersionOfTheRuntimeForAllMovesNobody) {
+  PlacementInput input = SteadyServices(5);
+  for (PlacementService& service : input.services) service.framework = "10.0.12";
+  const auto before = Place(input);
+  ASSERT_TRUE(before.ok()) << before.status();
+  input.previous = before->record;
+  for (PlacementService& service : input.services) service.framework = "10.0.13";
+  const auto after = Place(input);
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_THAT(after->moved, IsEmpty());
+}
+
 TEST(DerivedGroups, WhoMustBeAloneIsAlone) {
   PlacementInput input = SteadyServices(3);
   input.services[0].alone = true;
   input.services[1].alone = true;
+  input.services[1].alone_because = "it says so";
   const auto placement = Place(input);
   ASSERT_EQ(placement->groups.size(), 3u);
   EXPECT_THAT(placement->remarks, IsEmpty());
-  EXPECT_THAT(GroupOf(*placement, "s100")->reason, HasSubstr("its module wants a worker"));
+  EXPECT_THAT(GroupOf(*placement, "s100")->reason, HasSubstr("it needs a worker of its own"));
+  EXPECT_THAT(GroupOf(*placement, "s101")->reason,
+              HasSubstr("it needs a worker of its own: it says so"));
 }
 
 TEST(DerivedGroups, AServiceOverALimitByItselfIsAloneWithARemark) {

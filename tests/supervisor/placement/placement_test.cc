@@ -32,6 +32,7 @@ PlacementService RandomService(std::mt19937& random, std::string name) {
         HoursOfDay{{static_cast<int>(random() % 1440)}, {static_cast<int>(random() % 1440)}};
   }
   if (random() % 8 == 0) service.runtime = Runtime::kDotnet;
+  if (service.runtime == Runtime::kDotnet && random() % 2 == 0) service.framework = "10.0.12";
   if (random() % 8 == 0) service.overlap = false;
   if (random() % 40 == 0) service.alone = true;
   if (random() % 40 == 0) service.load.memory = GiB(1);
@@ -67,6 +68,7 @@ void CheckGroup(const PlacementInput& input, const ServicesByName& services,
     ++classes[service.load.load_class];
     EXPECT_EQ(service.runtime, group.runtime);
     EXPECT_EQ(service.overlap, group.overlap);
+    EXPECT_EQ(service.framework, group.framework);
     EXPECT_EQ(service.group.has_value(), group.declared);
     EXPECT_FALSE(placed.reason.empty());
     EXPECT_LE(group.services.size(), service.alone ? 1u : kMaxServicesPerWorker);
@@ -237,11 +239,16 @@ TEST(Placement, TakesItsInputFromADeployment) {
   deployment.services[0].overlap = false;
   deployment.services[1].name = "b";
   deployment.services[1].load.memory = MiB(7);
-  const PlacementInput input = MakePlacementInput(deployment, {});
+  const PlacementInput input =
+      MakePlacementInput(deployment, {}, {{"b", {true, "it says so", "10.0.12"}}});
   ASSERT_EQ(input.services.size(), 2u);
   EXPECT_EQ(input.services[0].group, "g");
   EXPECT_FALSE(input.services[0].overlap);
   EXPECT_EQ(input.services[1].load.memory, MiB(7));
+  EXPECT_FALSE(input.services[0].alone);
+  EXPECT_TRUE(input.services[1].alone);
+  EXPECT_EQ(input.services[1].alone_because, "it says so");
+  EXPECT_EQ(input.services[1].framework, "10.0.12");
   EXPECT_EQ(input.groups[0].match, deployment.groups[0].match);
   EXPECT_EQ(input.grouping, deployment.grouping);
 }

@@ -87,10 +87,12 @@ std::string ServiceLine(const Application& application, const std::string& servi
   return absl::StrCat(line, more.empty() ? "" : ", ", more, "}\n");
 }
 
-std::unique_ptr<TestHost> StartDotnetHost(const std::string& deployment) {
+std::unique_ptr<TestHost> StartDotnetHost(const std::string& deployment,
+                                          const std::vector<std::string>& environment) {
   static const InstalledWorker installed;
   TestHost::Options options;
   options.deployment = deployment;
+  options.environment = environment;
   options.worker = installed.path();
   return TestHost::StartOrDie(std::move(options));
 }

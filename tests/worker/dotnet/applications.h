@@ -54,6 +54,7 @@ std::string ServiceLine(const Application& application, const std::string& servi
 
 // As TestHost::StartOrDie, with the worker and its managed part where workers of another user can
 // read them.
-std::unique_ptr<TestHost> StartDotnetHost(const std::string& deployment);
+std::unique_ptr<TestHost> StartDotnetHost(const std::string& deployment,
+                                          const std::vector<std::string>& environment = {});
 
 }  // namespace cohost::testing

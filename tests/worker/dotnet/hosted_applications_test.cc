@@ -167,10 +167,10 @@ TEST_F(TenApplications, LoseNoRequestWhenOneExitsAndTheWorkerIsReplaced) {
   EXPECT_EQ(report.failures(), 0u) << report.first_failure;
 }
 
-TEST_F(HostedApplications, OneThatIsSoloHasAWorkerOfItsOwn) {
-  host_ = StartDotnetHost(
-      "services:\n" + ServiceLine({.name = "Exits"}, "alone", "isolation: solo") +
-      ServiceLine({.name = "Minimal"}, "one") + ServiceLine({.name = "Minimal"}, "two"));
+TEST_F(HostedApplications, OneThatTheCheckFindsToBeSoloHasAWorkerOfItsOwn) {
+  host_ = StartDotnetHost("services:\n" + ServiceLine({.name = "Exits"}, "alone") +
+                          ServiceLine({.name = "Minimal"}, "one") +
+                          ServiceLine({.name = "Minimal"}, "two"));
   ASSERT_TRUE(host_->WaitUntilReady()) << host_->Log();
   EXPECT_EQ(Get("alone", "/"), "well");
   EXPECT_EQ(Get("one", "/"), "hello");
