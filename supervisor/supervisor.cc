@@ -111,6 +111,9 @@ Supervisor::~Supervisor() {
   metrics_.reset();
   unshared_.reset();
   meter_.reset();
+  // Who waits for a compiler waits no longer.
+  if (programs_ != nullptr) programs_->Stop();
+  publishing_.join();
   disk_.join();
 }
 
@@ -298,13 +301,18 @@ int Supervisor::PutInForce(FirstDeployment first) {
   // One of the supervisor before may still be ending in the pool.
   samples_ = std::make_unique<SampleWorkers>(
       parts, (inheritance_.supervisor_restarts % kSupervisorsApart) * kSamplesOfOne);
+  programs_ = std::make_unique<LauncherProcessRunner>(
+      loop_, *keeper_, static_cast<uint32_t>(inheritance_.supervisor_restarts));
+  programs_->KillLeftovers(inheritance_.processes);
+  compiler_ = std::make_unique<ApplicationCompiler>(*store_, *programs_);
   keeper_->OnExit([this](const ExitRecord& record) {
-    if (!samples_->HandleExit(record)) pool_->HandleExit(record);
+    if (programs_->HandleExit(record) || samples_->HandleExit(record)) return;
+    pool_->HandleExit(record);
   });
   if (absl::Status adopted = pool_->Adopt(inheritance_); !adopted.ok()) return Complain(2, adopted);
   deployer_ = std::make_unique<Deployer>(
       DeployerParts{loop_,
-                    disk_,
+                    publishing_,
                     timers_,
                     SystemClock(),
                     *state_,
@@ -312,7 +320,8 @@ int Supervisor::PutInForce(FirstDeployment first) {
                     *store_,
                     *listeners_,
                     *pool_,
-                    {options_.deployment_file, options_.load_options, as_root_}});
+                    {options_.deployment_file, options_.load_options, as_root_},
+                    compiler_.get()});
   const std::vector<ConfigProblem> problems = deployer_->Start(std::move(first));
   return problems.empty() ? 0 : Complain(problems);
 }
@@ -349,6 +358,7 @@ void Supervisor::BeginShutdown() {
   if (std::exchange(shutting_down_, true)) return;
   log_.Info("shutting down",
             {{"limit", std::string_view(absl::FormatDuration(options_.drain_limit))}});
+  programs_->Stop();
   // A sample has nothing to finish: first it, then the workers that have.
   unshared_->Stop([this] {
     pool_->StopAll(options_.drain_limit, [this] {

@@ -20,6 +20,7 @@
 #include "supervisor/memory_meter.h"
 #include "supervisor/metrics/metrics_server.h"
 #include "supervisor/modules/module_store.h"
+#include "supervisor/modules/precompile/launcher_process_runner.h"
 #include "supervisor/pool/generation/grpc_worker_client.h"
 #include "supervisor/pool/pool.h"
 #include "supervisor/pool/sample_workers.h"
@@ -127,6 +128,8 @@ class Supervisor final : public PoolObserver, public HostOperations {
   // Loop thread only, in the order of a start.
   boost::asio::io_context loop_;
   boost::asio::thread_pool disk_{1};
+  // For changes of the deployment, which may wait for compilers: nobody else does meanwhile.
+  boost::asio::thread_pool publishing_{1};
   AsioTimers timers_;
   std::unique_ptr<KeeperClient> keeper_;
   Inheritance inheritance_;
@@ -139,6 +142,8 @@ class Supervisor final : public PoolObserver, public HostOperations {
   GrpcWorkerClientFactory clients_;
   std::unique_ptr<Pool> pool_;
   std::unique_ptr<SampleWorkers> samples_;
+  std::unique_ptr<LauncherProcessRunner> programs_;
+  std::unique_ptr<ApplicationCompiler> compiler_;
   std::unique_ptr<Deployer> deployer_;
   std::vector<ListedFile> modules_;
   std::unique_ptr<MemoryMeter> meter_;

@@ -23,6 +23,7 @@ enum class LoadClass { kLatency, kSteady, kBursty, kBatch, kIdle };
 enum class Strategy { kLoadProfile, kDeclared };
 enum class Instances { kOne, kAll };
 enum class Isolation { kShared, kSolo };
+enum class Precompilation { kOff, kPresent, kRestore };
 enum class DotnetProfile { kDensity, kThroughput };
 enum class GarbageCollector { kWorkstation, kServer };
 
@@ -194,6 +195,11 @@ struct Host {
   std::map<std::string, std::string> signing_keys;
   // Where .NET is installed; empty: it is looked for.
   std::string dotnet_root;
+  // What gives IL of applications machine code: no compiler, one that is here, or one that is
+  // restored.
+  Precompilation precompilation = Precompilation::kRestore;
+  // The compiler: a folder or a program; empty: it is looked for.
+  std::string crossgen;
   friend bool operator==(const Host&, const Host&) = default;
 };
 

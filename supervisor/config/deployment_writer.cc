@@ -43,6 +43,21 @@ void WriteEntries(std::string_view key, const Entries& entries, YamlWriter& out)
   out.Close();
 }
 
+// What is not said stays unsaid: a host without applications has none of it.
+void WriteHostDotnet(const Host& host, YamlWriter& out) {
+  if (host.dotnet_root.empty() && host.crossgen.empty() &&
+      host.precompilation == Precompilation::kRestore) {
+    return;
+  }
+  out.Open("dotnet");
+  if (!host.dotnet_root.empty()) out.Text("root", host.dotnet_root);
+  if (host.precompilation != Precompilation::kRestore) {
+    out.Word("precompile", host.precompilation == Precompilation::kOff ? "off" : "present");
+  }
+  if (!host.crossgen.empty()) out.Text("crossgen", host.crossgen);
+  out.Close();
+}
+
 void WriteHost(const Host& host, YamlWriter& out) {
   out.Open("host");
   out.Text("runtime_dir", host.runtime_dir);
@@ -56,11 +71,7 @@ void WriteHost(const Host& host, YamlWriter& out) {
     out.Close();
   }
   WriteEntries("signing_keys", host.signing_keys, out);
-  if (!host.dotnet_root.empty()) {
-    out.Open("dotnet");
-    out.Text("root", host.dotnet_root);
-    out.Close();
-  }
+  WriteHostDotnet(host, out);
   out.Close();
 }
 

@@ -37,8 +37,10 @@ namespace v1 = admin::v1;
 constexpr absl::Duration kTimeout = absl::Seconds(10);
 // Hundreds of workers, one after the other.
 constexpr absl::Duration kMappingsTimeout = absl::Minutes(1);
-// A reload or recycle waits for drains.
+// A recycle waits for drains.
 constexpr absl::Duration kLongTimeout = absl::Minutes(5);
+// A change of the deployment waits for drains and, when applications come with it, for compilers.
+constexpr absl::Duration kChangeTimeout = absl::Minutes(20);
 // gRPC refuses messages of more than 16 MiB; the rest is for the other fields.
 constexpr Bytes kLargestDeployment = {(16 << 20) - (64 << 10)};
 
@@ -258,7 +260,7 @@ int Command::Reload() {
   v1::ReloadRequest request;
   request.set_request_id(RequestId());
   v1::ReloadResponse response;
-  const grpc::Status call = Call(&Stub::Reload, request, &response, kLongTimeout);
+  const grpc::Status call = Call(&Stub::Reload, request, &response, kChangeTimeout);
   if (!call.ok()) return Fail(call);
   if (!response.problems().empty()) return ShowProblems(response, "nothing was changed");
   return Show(response, ReloadView);
@@ -275,7 +277,7 @@ int Command::Deploy() {
   request.mutable_canary_time()->set_nanos(static_cast<int32_t>(nanoseconds % 1'000'000'000));
   v1::DeployResponse response;
   const grpc::Status call =
-      Call(&Stub::Deploy, request, &response, kLongTimeout + invocation_.canary_time);
+      Call(&Stub::Deploy, request, &response, kChangeTimeout + invocation_.canary_time);
   return ShowDeploy(call, response);
 }
 

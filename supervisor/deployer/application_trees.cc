@@ -49,10 +49,15 @@ absl::StatusOr<TreeLayout*> ApplicationTrees::Layout() {
 }
 
 absl::StatusOr<ApplicationTree> ApplicationTrees::Publish(const Service& service,
-                                                          const DataOwner& owner) {
+                                                          const DataOwner& owner,
+                                                          const Change& change) {
   COHOST_ASSIGN_OR_RETURN(const PersistRules persist, PersistRules::Parse(service.dotnet.persist));
   COHOST_ASSIGN_OR_RETURN(PublishedTree published,
                           PublishTree(store_, FolderOfApp(service), persist));
+  if (change) {
+    COHOST_ASSIGN_OR_RETURN(published.manifest,
+                            change(published.manifest, NameOfApp(service), published.notices));
+  }
   COHOST_ASSIGN_OR_RETURN(ApplicationTree tree, LayOut(service, published.manifest, owner));
   tree.notices.insert(tree.notices.begin(), published.notices.begin(), published.notices.end());
   return tree;

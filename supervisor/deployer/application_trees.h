@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,9 +35,15 @@ class ApplicationTrees {
   ApplicationTrees(ModuleStore& store, std::string state)
       : store_(store), state_(std::move(state)) {}
 
-  // The folder of the service's `app` as it is now. Errors as PublishTree and TreeLayout::LayOut;
-  // INVALID_ARGUMENT when `app` is no .NET assembly.
-  absl::StatusOr<ApplicationTree> Publish(const Service& service, const DataOwner& owner);
+  // What is done to a published tree before it is laid out; adds lines for the operator.
+  using Change = std::function<absl::StatusOr<TreeManifest>(
+      const TreeManifest& manifest, const std::string& app, std::vector<std::string>& notices)>;
+
+  // The folder of the service's `app` as it is now, changed by `change` unless that is null. Errors
+  // as PublishTree, `change` and TreeLayout::LayOut; INVALID_ARGUMENT when `app` is no .NET
+  // assembly.
+  absl::StatusOr<ApplicationTree> Publish(const Service& service, const DataOwner& owner,
+                                          const Change& change = nullptr);
 
   // A version that was published before, laid out again if its tree is gone.
   absl::StatusOr<ApplicationTree> Restore(const Service& service, const std::string& id,

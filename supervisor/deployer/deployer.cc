@@ -34,17 +34,25 @@ void NameFile(const DeployerSettings& settings, std::vector<ConfigProblem>& prob
 }
 
 // Any thread: of `parts` only what is thread-safe or never changes.
-Preparation Prepare(const DeployerParts& parts, Deployment deployment, const HeldServices& held) {
-  Preparation preparation =
-      PrepareDeployment(std::move(deployment), parts.store, parts.settings.as_root, held);
+Preparation Prepare(const DeployerParts& parts, Deployment deployment, const HeldServices& held,
+                    PrecompileMode mode = PrecompileMode::kCompile) {
+  Preparation preparation = PrepareDeployment(std::move(deployment), parts.store,
+                                              parts.settings.as_root, held, {parts.compiler, mode});
   NameFile(parts.settings, preparation.problems);
   return preparation;
 }
 
-// Trusted keys, and where .NET is, may change at any time, the rest of host: only between two runs.
+// What of `host` may change at any time, the rest of it only between two runs: trusted keys, and
+// .NET with its compiler.
+void TakeChangeable(Host& host, const Host& from) {
+  host.signing_keys = from.signing_keys;
+  host.dotnet_root = from.dotnet_root;
+  host.precompilation = from.precompilation;
+  host.crossgen = from.crossgen;
+}
+
 bool IsSameHost(Host a, const Host& b) {
-  a.signing_keys = b.signing_keys;
-  a.dotnet_root = b.dotnet_root;
+  TakeChangeable(a, b);
   return a == b;
 }
 
@@ -109,7 +117,8 @@ HeldServices Deployer::Held() const {
 
 std::vector<ConfigProblem> Deployer::Start(FirstDeployment first) {
   Preparation preparation =
-      Prepare(parts_, std::move(first.deployment), HeldFrom(first.snapshot, first.goes_on));
+      Prepare(parts_, std::move(first.deployment), HeldFrom(first.snapshot, first.goes_on),
+              PrecompileMode::kKnownOnly);
   if (preparation.prepared == nullptr) return preparation.problems;
   ChangeReason reason;
   reason.action = ChangeAction::kStart;
@@ -249,7 +258,10 @@ void Deployer::Deploy(const Caller& caller, DeployRequest request, Done<DeployOu
 }
 
 ServiceSurroundings Deployer::SurroundingsOf(const std::string& service) const {
-  ServiceSurroundings around{prepared().deployment.host, {prepared().default_identity.uid}};
+  ServiceSurroundings around{prepared().deployment.host,
+                             {prepared().default_identity.uid},
+                             {parts_.compiler, PrecompileMode::kCompile},
+                             prepared().default_identity};
   for (const PlacedGroup& group : PlacementOf(service, placement()).groups) {
     around.owner.uid = IdentityOf(prepared(), group).uid;
   }
@@ -472,10 +484,9 @@ void Deployer::RestoreDeployment(const Caller& caller, uint64_t revision,
           return EndOperation();
         }
         Deployment deployment = earlier->deployment;
-        // A key that is not trusted any more does not come back with an old deployment.
-        deployment.host.signing_keys = prepared().deployment.host.signing_keys;
-        // Nor does a .NET that may be gone.
-        deployment.host.dotnet_root = prepared().deployment.host.dotnet_root;
+        // A key that is not trusted any more does not come back with an old deployment, nor does a
+        // .NET that may be gone.
+        TakeChangeable(deployment.host, prepared().deployment.host);
         OnDisk<Preparation>([this, deployment = std::move(deployment),
                              files = earlier->files] { return Prepare(parts_, deployment, files); },
                             [this, caller, revision, done](Preparation preparation) {

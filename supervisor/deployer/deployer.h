@@ -35,7 +35,7 @@ namespace cohost::supervisor {
 // What a deployer works with; all outlive it.
 struct DeployerParts {
   boost::asio::io_context& loop;
-  // One thread, for what waits for disks.
+  // One thread, for what waits for disks and compilers.
   boost::asio::thread_pool& disk;
   Timers& timers;
   const Clock& clock;
@@ -45,6 +45,8 @@ struct DeployerParts {
   ListenerSet& listeners;
   Pool& pool;
   DeployerSettings settings;
+  // What compiles IL; null: nothing does.
+  ApplicationCompiler* compiler = nullptr;
 };
 
 // The first deployment of a supervisor.

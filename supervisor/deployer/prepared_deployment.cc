@@ -56,16 +56,28 @@ std::map<std::string, ContentSigners> SurveySigners(
   return survey.TakeSigners();
 }
 
+void Configure(const Compiling& compiling, const Host& host, const DotnetRuntime& dotnet,
+               const ProcessIdentity& identity) {
+  if (compiling.compiler == nullptr) return;
+  compiling.compiler->Configure({.precompilation = host.precompilation,
+                                 .crossgen = host.crossgen,
+                                 .state_dir = host.state_dir,
+                                 .dotnet_root = dotnet.installation.root,
+                                 .identity = identity});
+}
+
 bool NeedsDotnet(const Service& service) { return service.runtime == Runtime::kDotnet; }
 
 // All services of one deployment.
 class DeploymentPreparer {
  public:
   DeploymentPreparer(ModuleStore& store, const Deployment& deployment, bool goes_on,
-                     PreparedDeployment& prepared, std::vector<ConfigProblem>& problems)
+                     Compiling compiling, PreparedDeployment& prepared,
+                     std::vector<ConfigProblem>& problems)
       : store_(store),
         deployment_(deployment),
         goes_on_(goes_on),
+        compiling_(compiling),
         prepared_(prepared),
         problems_(problems),
         batch_(store),
@@ -77,6 +89,7 @@ class DeploymentPreparer {
     dotnet_ = FindDotnetOf(deployment.host);
     if (dotnet_.ok()) {
       prepared.dotnet_root = dotnet_->installation.root;
+      Configure(compiling, deployment.host, *dotnet_, prepared.default_identity);
     } else if (goes_on) {
       prepared.remarks.push_back(MissingDotnet(dotnet_.status(), first->name).message);
     } else {
@@ -105,7 +118,7 @@ class DeploymentPreparer {
 
   ServicePreparer Preparer(std::vector<ConfigProblem>& problems) {
     return ServicePreparer({store_, batch_, trees_, &dotnet_, deployment_.host.state_dir,
-                            prepared_.remarks, problems});
+                            compiling_, prepared_.remarks, problems});
   }
 
   PreparedService PrepareReplaced(const Service& service, const HeldService& held) {
@@ -153,6 +166,7 @@ class DeploymentPreparer {
   ModuleStore& store_;
   const Deployment& deployment_;
   const bool goes_on_;
+  const Compiling compiling_;
   PreparedDeployment& prepared_;
   std::vector<ConfigProblem>& problems_;
   ModuleStore::Batch batch_;
@@ -186,8 +200,11 @@ ServicePreparation PrepareService(const Service& service, ModuleStore& store,
   if (NeedsDotnet(service) && !dotnet.ok()) {
     out.problems.push_back(MissingDotnet(dotnet.status(), service.name));
   }
-  const ServicePreparer preparer(
-      {store, batch, trees, &dotnet, surroundings.host.state_dir, out.remarks, out.problems});
+  if (dotnet.ok()) {
+    Configure(surroundings.compiling, surroundings.host, *dotnet, surroundings.compiler_identity);
+  }
+  const ServicePreparer preparer({store, batch, trees, &dotnet, surroundings.host.state_dir,
+                                  surroundings.compiling, out.remarks, out.problems});
   PreparedService prepared =
       preparer.Prepare(service, files == nullptr ? FileOrigin::kSources : FileOrigin::kStore,
                        files == nullptr ? ServiceFiles() : *files, surroundings.owner);
@@ -204,7 +221,7 @@ ServicePreparation PrepareService(const Service& service, ModuleStore& store,
 }
 
 Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as_root,
-                              const HeldServices& held) {
+                              const HeldServices& held, Compiling compiling) {
   Preparation out;
   auto prepared = std::make_unique<PreparedDeployment>();
   const auto resolve = [&](const GroupPolicy& policy, const std::string& key) {
@@ -220,7 +237,7 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
   }
   TrustedKeys keys;
   if (!held.goes_on) keys = ReadKeys(deployment.host.signing_keys, out.problems);
-  DeploymentPreparer preparer(store, deployment, held.goes_on, *prepared, out.problems);
+  DeploymentPreparer preparer(store, deployment, held.goes_on, compiling, *prepared, out.problems);
   for (Service& service : deployment.services) {
     const auto found = held.services.find(service.name);
     PreparedService ready =

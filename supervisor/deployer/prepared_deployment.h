@@ -14,6 +14,7 @@
 #include "supervisor/config/config_error.h"
 #include "supervisor/config/deployment.h"
 #include "supervisor/config/deployment_loader.h"
+#include "supervisor/deployer/application_compiler.h"
 #include "supervisor/deployer/prepared_service.h"
 #include "supervisor/modules/module_store.h"
 #include "supervisor/modules/signing/signer_survey.h"
@@ -65,12 +66,14 @@ struct Preparation {
 // on disks and on the user database; touches nothing but the store, trees, and what data folders
 // lack. Any thread, one at a time.
 Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as_root,
-                              const HeldServices& held = {});
+                              const HeldServices& held = {}, Compiling compiling = {});
 
 // What is around a service that is prepared alone.
 struct ServiceSurroundings {
   Host host;
   DataOwner owner;  // of its data folder: whom its workers run as
+  Compiling compiling{};
+  ProcessIdentity compiler_identity{};
 };
 
 // One service alone; with `files` it gets those, which the store must have, instead of its sources.

@@ -119,13 +119,28 @@ absl::StatusOr<ApplicationTree> ServicePreparer::Tree(const Service& service, Fi
                                                       const DataOwner& owner) const {
   switch (origin) {
     case FileOrigin::kSources:
-      return parts_.trees.Publish(service, owner);
+      return parts_.trees.Publish(
+          service, owner,
+          [this](const TreeManifest& manifest, const std::string& app,
+                 std::vector<std::string>& notices) { return Compile(manifest, app, notices); });
     case FileOrigin::kStore:
       return parts_.trees.Restore(service, files.module, owner);
     case FileOrigin::kStoreAsItRuns:
       return parts_.trees.Resume(service, files.module, owner);
   }
   return absl::InternalError("no origin");
+}
+
+absl::StatusOr<TreeManifest> ServicePreparer::Compile(const TreeManifest& manifest,
+                                                      const std::string& app,
+                                                      std::vector<std::string>& notices) const {
+  if (parts_.compiling.compiler == nullptr || !parts_.dotnet->ok()) return manifest;
+  COHOST_ASSIGN_OR_RETURN(
+      CompiledApplication compiled,
+      parts_.compiling.compiler->Compile(manifest, app, (*parts_.dotnet)->installation,
+                                         parts_.compiling.mode));
+  for (std::string& notice : compiled.notices) notices.push_back(std::move(notice));
+  return std::move(compiled.manifest);
 }
 
 absl::StatusOr<StoredFile> ServicePreparer::Stored(const std::string& hash, StoredKind kind,

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "supervisor/admin/host_control.h"
+#include "supervisor/deployer/application_compiler.h"
 #include "supervisor/deployer/application_trees.h"
 #include "supervisor/deployer/prepared_service.h"
 #include "supervisor/dotnet/worker_frameworks.h"
@@ -33,6 +34,7 @@ class ServicePreparer {
     // .NET on this machine. Where there is none the caller says so: nothing here does.
     const absl::StatusOr<DotnetRuntime>* dotnet;
     const std::string& state_dir;
+    Compiling compiling;
     // Lines for people, and what is wrong: with problems the service is not to be used.
     std::vector<std::string>& remarks;
     std::vector<ConfigProblem>& problems;
@@ -50,6 +52,9 @@ class ServicePreparer {
                                    FileOrigin origin, const ServiceFiles& files) const;
   absl::StatusOr<ApplicationTree> Tree(const Service& service, FileOrigin origin,
                                        const ServiceFiles& files, const DataOwner& owner) const;
+  // Machine code for what was published.
+  absl::StatusOr<TreeManifest> Compile(const TreeManifest& manifest, const std::string& app,
+                                       std::vector<std::string>& notices) const;
   absl::StatusOr<StoredFile> Stored(const std::string& hash, StoredKind kind,
                                     FileOrigin origin) const;
   void PrepareNative(FileOrigin origin, const ServiceFiles& files, PreparedService& out) const;

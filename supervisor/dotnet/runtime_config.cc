@@ -136,4 +136,16 @@ const FrameworkReference* RuntimeConfig::Find(std::string_view framework) const 
   return nullptr;
 }
 
+FrameworkVersions ResolveFrameworks(const RuntimeConfig& config, const DotnetInstallation& dotnet) {
+  FrameworkVersions versions;
+  for (const FrameworkReference& reference : config.frameworks) {
+    const auto installed = dotnet.frameworks.find(reference.name);
+    if (installed == dotnet.frameworks.end()) continue;
+    if (auto version = reference.Resolve(installed->second)) {
+      versions.insert_or_assign(reference.name, *std::move(version));
+    }
+  }
+  return versions;
+}
+
 }  // namespace cohost::supervisor

@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/dotnet/release_version.h"
+#include "supervisor/dotnet/framework_versions.h"
+#include "supervisor/dotnet/installation.h"
 
 namespace cohost::supervisor {
 
@@ -56,5 +58,8 @@ struct RuntimeConfig {
   // Null when it needs no such framework.
   const FrameworkReference* Find(std::string_view framework) const;
 };
+
+// What .NET's host gives an application; lacks what is not installed.
+FrameworkVersions ResolveFrameworks(const RuntimeConfig& config, const DotnetInstallation& dotnet);
 
 }  // namespace cohost::supervisor

@@ -24,6 +24,7 @@ struct ProcessIdentity {
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
   std::vector<gid_t> supplementary_groups;
+  friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
 struct ProcessLimits {

@@ -89,6 +89,7 @@ absl::Status TestHost::Launch(const Options& options) {
   // Workers of another user have to reach the module store.
   chmod(folder_->path().c_str(), 0755);
   SetSigningKeys(options.signing_keys);
+  host_ = options.host;
   WriteDeployment(options.deployment);
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe2", "");
@@ -186,6 +187,7 @@ void TestHost::WriteDeployment(const std::string& deployment) {
     file << ", signing_keys: {" << absl::StrJoin(signing_keys_, ", ", absl::PairFormatter(": "))
          << "}";
   }
+  if (!host_.empty()) file << ", " << host_;
   file << "}\n";
   if (geteuid() == 0 && deployment.find("group_defaults:") == std::string::npos) {
     file << "group_defaults: {identity: {user: nobody}}\n";

@@ -32,6 +32,8 @@ class TestHost {
     std::vector<std::string> wrapper{};
     // Number in cohostd and descriptor here, besides 0 to 2 and 9.
     std::vector<std::pair<int, int>> descriptors{};
+    // Further keys of host: "dotnet: {precompile: off}".
+    std::string host{};
     // As of SetSigningKeys, for the start.
     std::map<std::string, std::string> signing_keys{};
     // Instead of the built one.
@@ -93,6 +95,7 @@ class TestHost {
   absl::Status ReadReadyLine(int pipe);
 
   std::unique_ptr<TemporaryFolder> folder_;
+  std::string host_;
   std::map<std::string, std::string> signing_keys_;
   std::unique_ptr<TestProcess> keeper_;
   std::map<std::string, std::vector<std::string>> addresses_;

@@ -36,6 +36,22 @@ constexpr Key kHostDotnetKeys[] = {
             "host's environment, `/usr/share/dotnet`, `/usr/lib/dotnet`, whichever is there "
             "first.",
      .example = "/opt/dotnet"},
+    {.name = "precompile",
+     .type = kChoice,
+     .default_text = "restore",
+     .choices = "off|present|restore",
+     .doc =
+         "Whether assemblies that an application brings as IL get machine code at `deploy`, "
+         "reload and import: `present` by a compiler that is on this machine (`crossgen`, one "
+         "that was restored before, NuGet's folder), `restore` also by the package "
+         "Microsoft.NETCore.App.Crossgen2 of an ordinary `dotnet restore`, once, which needs the "
+         "SDK. Without a compiler, and for what it cannot do, IL stays.",
+     .example = "present"},
+    {.name = "crossgen",
+     .type = kFolder,
+     .doc = "Folder of the compiler: `tools` of the package Microsoft.NETCore.App.Crossgen2 of the "
+            "version of .NET. Default: it is looked for.",
+     .example = "/opt/crossgen2/tools"},
 };
 constexpr Block kHostDotnet = {"host.dotnet", ".NET on this machine.", kHostDotnetKeys};
 

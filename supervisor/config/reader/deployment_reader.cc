@@ -28,6 +28,16 @@ bool ReadOwnAddress(MapReader& reader, Parse parse, Address& out) {
   return true;
 }
 
+void ReadHostDotnet(MapReader& reader, Host& host) {
+  reader.Read("root", host.dotnet_root);
+  reader.Read("crossgen", host.crossgen);
+  if (const auto precompile = reader.ReadChoice("precompile")) {
+    host.precompilation = *precompile == "off"       ? Precompilation::kOff
+                          : *precompile == "present" ? Precompilation::kPresent
+                                                     : Precompilation::kRestore;
+  }
+}
+
 void ReadHost(MapReader& reader, DeploymentDraft& draft) {
   Host& host = draft.deployment.host;
   reader.Read("runtime_dir", host.runtime_dir);
@@ -43,7 +53,7 @@ void ReadHost(MapReader& reader, DeploymentDraft& draft) {
   }
   reader.Read("signing_keys", host.signing_keys);
   draft.signing_keys = reader.PlaceOf("signing_keys");
-  if (auto dotnet = reader.Map("dotnet")) dotnet->Read("root", host.dotnet_root);
+  if (auto dotnet = reader.Map("dotnet")) ReadHostDotnet(*dotnet, host);
 }
 
 void ReadGrouping(MapReader& reader, Grouping& grouping) {

@@ -205,6 +205,9 @@ absl::Status CrossgenFinder::Copy(const std::string& package, const std::string&
 
 // The folder of packages.
 absl::StatusOr<std::string> CrossgenFinder::Restore(const std::string& version) {
+  if (!options_.may_restore) {
+    return absl::NotFoundError("none is here, and host.dotnet.precompile does not let it restore");
+  }
   if (options_.dotnet.empty() || !Exists(options_.dotnet)) {
     return absl::NotFoundError("there is no dotnet program to restore it with");
   }

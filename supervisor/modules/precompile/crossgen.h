@@ -25,6 +25,8 @@ struct CrossgenOptions {
   std::string nuget_packages{};
   // The dotnet program, for restoring and for compilers that are .NET programs; empty: neither.
   std::string dotnet{};
+  // Whether it may be had from a package source.
+  bool may_restore = true;
   // STATE/precompile: ours, made when it is needed. A NuGet.Config in it counts for the restore.
   std::string folder{};
   // Of the programs; HOME is replaced.

@@ -10,9 +10,11 @@
 #include <atomic>
 #include <cerrno>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -124,6 +126,31 @@ struct LauncherProcessRunner::State {
   bool stopped = false;
   // Any thread.
   std::atomic<uint64_t> next{1};
+
+  // False once everything was stopped: the call is not to be made.
+  bool Admit(const std::shared_ptr<Call>& call) {
+    MutexLock lock(mutex);
+    if (!closed) waiting.insert(call);
+    return !closed;
+  }
+  void Leave(const std::shared_ptr<Call>& call) {
+    MutexLock lock(mutex);
+    waiting.erase(call);
+  }
+  // For callers that the loop never came to: it may not run any more.
+  void CancelAll() {
+    std::set<std::shared_ptr<Call>> calls;
+    {
+      MutexLock lock(mutex);
+      closed = true;
+      calls.swap(waiting);
+    }
+    for (const auto& call : calls) call->End(absl::CancelledError("the supervisor ends"));
+  }
+
+  Mutex mutex{};
+  bool closed ABSL_GUARDED_BY(mutex) = false;
+  std::set<std::shared_ptr<Call>> waiting ABSL_GUARDED_BY(mutex){};
 };
 
 namespace {
@@ -185,6 +212,7 @@ void LauncherProcessRunner::Stop() {
     call->End(absl::CancelledError("the supervisor ends"));
     Kill(state_, call);
   }
+  state_->CancelAll();
 }
 
 void LauncherProcessRunner::Begin(const std::shared_ptr<State>& state,
@@ -216,6 +244,8 @@ absl::StatusOr<RunResult> LauncherProcessRunner::Run(const RunRequest& request) 
   COHOST_ASSIGN_OR_RETURN(
       const std::shared_ptr<Call> call,
       Call::Make(absl::StrCat(prefix_, request.purpose, "-", state_->next++), request));
+  if (!state_->Admit(call)) return absl::CancelledError("the supervisor ends");
+  const absl::Cleanup leave = [state = state_, call] { state->Leave(call); };
   boost::asio::post(loop_, [state = state_, call] { Begin(state, call); });
   RunResult result;
   SteadyTime deadline = SystemClock().Steady() + request.limit;

@@ -34,7 +34,8 @@ class LauncherProcessRunner final : public ProcessRunner {
   bool HandleExit(const ExitRecord& record);
   // Loop thread: kills processes that an earlier supervisor left.
   void KillLeftovers(const std::vector<RunningProcess>& processes);
-  // Loop thread: everything that runs is killed, its callers get CANCELLED, and so do later ones.
+  // Loop thread: everything that runs is killed, its callers get CANCELLED, and so do later ones,
+  // also when the loop does not run any more.
   void Stop();
 
   absl::StatusOr<RunResult> Run(const RunRequest& request) override;

@@ -67,6 +67,7 @@ struct Precompiler::Work {
   bool is_known = false;         // the store has it
   std::string failure;           // why it stays IL
   bool remember_failure = true;  // the same would happen again
+  bool is_left = false;          // nobody was asked to compile it
 };
 
 // The folder of one Precompile: references by their names, and a folder for what comes out.
@@ -164,7 +165,8 @@ Precompiler::Precompiler(ModuleStore& store, ProcessRunner& runner, PrecompilerO
 }
 
 absl::StatusOr<std::vector<Precompiler::Work>> Precompiler::FindWork(const TreeManifest& manifest,
-                                                                     const DerivedRecord& like) {
+                                                                     const DerivedRecord& like,
+                                                                     uint32_t& published) {
   std::vector<Work> all;
   std::set<std::string> seen;
   for (const TreeEntry& entry : manifest.entries()) {
@@ -177,13 +179,23 @@ absl::StatusOr<std::vector<Precompiler::Work>> Precompiler::FindWork(const TreeM
     COHOST_ASSIGN_OR_RETURN(work.source, store_.Find(entry.source_hash, entry.kind));
     const auto assembly = ReadAssemblyAt(work.source.path);
     // The store took it, so it says nothing that stops a deployment.
-    if (!assembly.ok() || assembly->is_ready_to_run) continue;
+    if (!assembly.ok()) continue;
+    if (assembly->is_ready_to_run) {
+      ++published;
+      continue;
+    }
     work.name = assembly->name;
     work.record = like;
     work.record.source_hash = entry.source_hash;
     all.push_back(std::move(work));
   }
   return all;
+}
+
+absl::StatusOr<bool> Precompiler::HasIl(const TreeManifest& manifest) {
+  uint32_t published = 0;
+  COHOST_ASSIGN_OR_RETURN(const std::vector<Work> work, FindWork(manifest, {}, published));
+  return !work.empty();
 }
 
 bool Precompiler::TakeKnown(Work& work) {
@@ -228,26 +240,30 @@ absl::Status CheckImage(const std::string& path, const AssemblyName& source) {
 
 absl::StatusOr<Precompiled> Precompiler::Precompile(const TreeManifest& manifest,
                                                     const Crossgen& crossgen,
-                                                    const PrecompileTarget& target) {
+                                                    const PrecompileTarget& target,
+                                                    PrecompileMode mode, SteadyTime deadline) {
   DerivedRecord like;
   like.compiler = crossgen.id;
   like.framework = target.framework;
   like.flags = CompileFlags(target.instruction_set);
-  COHOST_ASSIGN_OR_RETURN(std::vector<Work> all, FindWork(manifest, like));
+  Precompiled result;
+  COHOST_ASSIGN_OR_RETURN(std::vector<Work> all, FindWork(manifest, like, result.published));
   std::vector<Work*> open;
   for (Work& work : all) {
     if (!TakeKnown(work)) open.push_back(&work);
   }
-  Precompiled result;
   result.cached = static_cast<uint32_t>(
       std::count_if(all.begin(), all.end(), [](const Work& work) { return work.is_known; }));
-  if (!open.empty()) {
+  if (mode == PrecompileMode::kKnownOnly) {
+    result.left = static_cast<uint32_t>(open.size());
+    for (Work* work : open) work->is_left = true;
+  } else if (!open.empty()) {
     COHOST_ASSIGN_OR_RETURN(Session session, Session::Make(options_));
     COHOST_RETURN_IF_ERROR(session.AddReferences(manifest, store_));
     for (size_t i = 0; i < open.size(); ++i) {
       COHOST_RETURN_IF_ERROR(session.AddInput(*open[i], i));
     }
-    COHOST_RETURN_IF_ERROR(CompileAll(open, session, crossgen, target));
+    COHOST_RETURN_IF_ERROR(CompileAll(open, session, crossgen, target, deadline));
     COHOST_RETURN_IF_ERROR(Keep(open));
     result.compiled = static_cast<uint32_t>(
         std::count_if(open.begin(), open.end(), [](const Work* work) { return work->is_known; }));
@@ -256,12 +272,13 @@ absl::StatusOr<Precompiled> Precompiler::Precompile(const TreeManifest& manifest
 }
 
 absl::Status Precompiler::CompileAll(const std::vector<Work*>& open, const Session& session,
-                                     const Crossgen& crossgen, const PrecompileTarget& target) {
+                                     const Crossgen& crossgen, const PrecompileTarget& target,
+                                     SteadyTime deadline) {
   std::atomic<size_t> next = 0;
   std::atomic<bool> cancelled = false;
   const auto work = [&] {
     for (size_t i = next++; i < open.size() && !cancelled; i = next++) {
-      if (!CompileOne(*open[i], session, crossgen, target).ok()) cancelled = true;
+      if (!CompileOne(*open[i], session, crossgen, target, deadline).ok()) cancelled = true;
     }
   };
   // This thread is one of them.
@@ -275,7 +292,13 @@ absl::Status Precompiler::CompileAll(const std::vector<Work*>& open, const Sessi
 
 // Fails only when nothing more is to be compiled.
 absl::Status Precompiler::CompileOne(Work& work, const Session& session, const Crossgen& crossgen,
-                                     const PrecompileTarget& target) {
+                                     const PrecompileTarget& target, SteadyTime deadline) {
+  const absl::Duration left = deadline - SystemClock().Steady();
+  if (left <= absl::ZeroDuration()) {
+    work.failure = "there was no time left for it";
+    work.remember_failure = false;
+    return absl::OkStatus();
+  }
   CompileJob job{.input = work.input,
                  .output = work.image,
                  .reference_folders = target.folders,
@@ -287,7 +310,7 @@ absl::Status Precompiler::CompileOne(Work& work, const Session& session, const C
                      .environment = options_.environment,
                      .identity = options_.identity,
                      .memory = options_.memory,
-                     .limit = options_.limit};
+                     .limit = std::min(options_.limit, left)};
   for (std::string& argument : CompileArguments(job)) {
     request.arguments.push_back(std::move(argument));
   }
@@ -348,7 +371,7 @@ absl::StatusOr<Precompiled> Precompiler::Finish(const TreeManifest& manifest,
       COHOST_ASSIGN_OR_RETURN(StoredFile image,
                               store_.Find(work.record.stored_hash, StoredKind::kAssembly));
       images.emplace(work.source.hash, std::move(image));
-    } else if (++result.failed <= kMostNotices) {
+    } else if (!work.is_left && ++result.failed <= kMostNotices) {
       result.notices.push_back(
           absl::StrCat("'", work.path, "' is not precompiled: ", work.failure));
     }

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/units.h"
 #include "supervisor/modules/module_store.h"
 #include "supervisor/modules/precompile/crossgen.h"
@@ -36,12 +37,20 @@ struct PrecompilerOptions {
   ProcessIdentity identity{};
 };
 
+enum class PrecompileMode {
+  kCompile,
+  kKnownOnly,  // runs no compiler: images that were made before, IL for the rest
+};
+
 struct Precompiled {
   // The same tree, with stored hashes of precompiled images where there are some.
   TreeManifest manifest;
-  uint32_t compiled = 0;  // now
-  uint32_t cached = 0;    // before
-  uint32_t failed = 0;    // stay IL, now or as before
+  // Different assemblies with code, each in one of these:
+  uint32_t published = 0;  // came with machine code
+  uint32_t compiled = 0;   // now
+  uint32_t cached = 0;     // before
+  uint32_t failed = 0;     // stay IL, now or as before
+  uint32_t left = 0;       // kKnownOnly: IL until somebody compiles them
   // Lines for the operator: what failed and why.
   std::vector<std::string> notices;
 };
@@ -59,26 +68,35 @@ class Precompiler {
  public:
   // Lines about single assemblies in Precompiled::notices.
   static constexpr size_t kMostNotices = 10;
+  static constexpr SteadyTime kNoDeadline{INT64_MAX};
 
   Precompiler(ModuleStore& store, ProcessRunner& runner, PrecompilerOptions options);
 
+  // Whether there is anything to compile: an assembly with IL only.
+  absl::StatusOr<bool> HasIl(const TreeManifest& manifest);
+
+  // What does not begin before the deadline stays IL for this time, and what runs then is ended.
   // CANCELLED when the supervisor ends; other errors are of the store or the disk.
   absl::StatusOr<Precompiled> Precompile(const TreeManifest& manifest, const Crossgen& crossgen,
-                                         const PrecompileTarget& target);
+                                         const PrecompileTarget& target,
+                                         PrecompileMode mode = PrecompileMode::kCompile,
+                                         SteadyTime deadline = kNoDeadline);
 
  private:
   struct Work;
   class Session;
 
+  // The IL of a tree; `published` gets how many others have machine code already.
   absl::StatusOr<std::vector<Work>> FindWork(const TreeManifest& manifest,
-                                             const DerivedRecord& like);
+                                             const DerivedRecord& like, uint32_t& published);
   // From the cache, when all that it says is still true.
   bool TakeKnown(Work& work);
   // Runs compilers for all, some at a time.
   absl::Status CompileAll(const std::vector<Work*>& open, const Session& session,
-                          const Crossgen& crossgen, const PrecompileTarget& target);
+                          const Crossgen& crossgen, const PrecompileTarget& target,
+                          SteadyTime deadline);
   absl::Status CompileOne(Work& work, const Session& session, const Crossgen& crossgen,
-                          const PrecompileTarget& target);
+                          const PrecompileTarget& target, SteadyTime deadline);
   // Puts the images into the store, then their records, then the cache.
   absl::Status Keep(const std::vector<Work*>& open);
   absl::StatusOr<Precompiled> Finish(const TreeManifest& manifest, const std::vector<Work>& all,

@@ -132,7 +132,9 @@ Deployment DeploymentOfEverything(const std::string& module) {
                      Unix("unix:", "/run/elsewhere/admin.sock"),
                      Tcp("127.0.0.1", 9464),
                      {{"no", module}, {"release", module}},
-                     "/opt/dotnet"};
+                     "/opt/dotnet",
+                     Precompilation::kPresent,
+                     "/opt/crossgen2/tools"};
   deployment.grouping = {Strategy::kLoadProfile, 20, MiB(512), 2.5};
   deployment.group_defaults = PolicyOfEverything();
   deployment.group_defaults.workers = 2;
@@ -312,6 +314,8 @@ Deployment RandomDeployments::Next() {
   deployment.host.admin = Unix("unix:", Coin() ? "//admin.sock" : "/run/admin.sock");
   if (Coin()) deployment.host.metrics = Tcp("::1", 9464);
   deployment.host.signing_keys = {{"1e3", module_}, {"null", module_}};
+  if (Coin()) deployment.host.precompilation = Precompilation::kOff;
+  if (Coin()) deployment.host.crossgen = absl::StrCat("/c", Line());
   deployment.grouping = {Strategy::kLoadProfile, static_cast<uint32_t>(Number(1, 1000)),
                          Bytes{Number(MiB(64).count, MiB(128).count)}, 1 + Fraction(1000)};
   deployment.group_defaults = Policy();

@@ -88,11 +88,13 @@ std::string ServiceLine(const Application& application, const std::string& servi
 }
 
 std::unique_ptr<TestHost> StartDotnetHost(const std::string& deployment,
-                                          const std::vector<std::string>& environment) {
+                                          const std::vector<std::string>& environment,
+                                          const std::string& host) {
   static const InstalledWorker installed;
   TestHost::Options options;
   options.deployment = deployment;
   options.environment = environment;
+  options.host = host;
   options.worker = installed.path();
   return TestHost::StartOrDie(std::move(options));
 }

@@ -53,8 +53,9 @@ std::string ServiceLine(const Application& application, const std::string& servi
                         const std::string& more = "", const std::string& folder = "");
 
 // As TestHost::StartOrDie, with the worker and its managed part where workers of another user can
-// read them.
+// read them. Without further `host` keys nothing is precompiled: that takes minutes.
 std::unique_ptr<TestHost> StartDotnetHost(const std::string& deployment,
-                                          const std::vector<std::string>& environment = {});
+                                          const std::vector<std::string>& environment = {},
+                                          const std::string& host = "dotnet: {precompile: off}");
 
 }  // namespace cohost::testing

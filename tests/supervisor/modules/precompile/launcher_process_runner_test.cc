@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/fakes/process_launcher.h"
 #include "tests/support/loop.h"
+#include "tests/support/wait.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -145,6 +146,17 @@ TEST_F(LauncherProcessRunnerTest, StopKillsAndCancelsNowAndLater) {
   ASSERT_TRUE(UntilReady(late));
   EXPECT_EQ(late.get().status().code(), absl::StatusCode::kCancelled);
   EXPECT_THAT(launcher_.launched(), SizeIs(2));
+}
+
+TEST_F(LauncherProcessRunnerTest, StopFreesWhoTheLoopNeverCameTo) {
+  auto run = Start();
+  // The loop does not run, and what was posted to it stays there.
+  ASSERT_TRUE(testing::Eventually([&] {
+    runner_->Stop();
+    return run.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }));
+  EXPECT_EQ(run.get().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(launcher_.launched(), IsEmpty());
 }
 
 TEST_F(LauncherProcessRunnerTest, TakesExitsOfItsOwnAndOfAnEarlierSupervisorOnly) {

@@ -131,6 +131,43 @@ TEST_F(PrecompilerTest, AssembliesOfIlBecomeImages) {
   EXPECT_THAT(Left(), IsEmpty());
 }
 
+TEST_F(PrecompilerTest, WithoutACompilerWhatIsKnownIsTakenAndTheRestLeft) {
+  world_.Write("Shop.dll", Il("Shop"));
+  world_.Write("Ready.dll", ReadyToRun("Ready"));
+  const Precompiled compiled = Run(Publish());
+  EXPECT_EQ(compiled.published, 1u);
+  world_.Write("Cart.dll", Il("Cart"));
+  const TreeManifest manifest = Publish();
+  TakeCompiled();
+  Precompiler precompiler(world_.store(), runner_, {.folder = world_.state() + "/precompile"});
+  const auto known = precompiler.Precompile(manifest, {"crossgen2 10.0.12", {"/opt/crossgen2"}},
+                                            {"Microsoft.NETCore.App 10.0.12", {"/fw"}, ""},
+                                            PrecompileMode::kKnownOnly);
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->cached, 1u);
+  EXPECT_EQ(known->left, 1u);
+  EXPECT_EQ(known->failed, 0u);
+  EXPECT_THAT(known->notices, IsEmpty());
+  EXPECT_THAT(TakeCompiled(), IsEmpty());
+  EXPECT_EQ(Content(known->manifest, "Shop.dll"), ReadyToRun("Shop"));
+  EXPECT_EQ(Content(known->manifest, "Cart.dll"), Il("Cart"));
+}
+
+TEST_F(PrecompilerTest, WhatDoesNotBeginInTimeStaysIlForThisTime) {
+  world_.Write("Shop.dll", Il("Shop"));
+  const TreeManifest manifest = Publish();
+  Precompiler precompiler(world_.store(), runner_, {.folder = world_.state() + "/precompile"});
+  const auto late = precompiler.Precompile(manifest, {"crossgen2 10.0.12", {"/opt/crossgen2"}},
+                                           {"Microsoft.NETCore.App 10.0.12", {"/fw"}, ""},
+                                           PrecompileMode::kCompile, SteadyTime{1});
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_EQ(late->failed, 1u);
+  EXPECT_THAT(late->notices, ElementsAre(HasSubstr("no time left")));
+  EXPECT_EQ(late->manifest.id(), manifest.id());
+  EXPECT_THAT(TakeCompiled(), IsEmpty());
+  EXPECT_EQ(Run(manifest).compiled, 1u);
+}
+
 TEST_F(PrecompilerTest, ImagesHaveARecordOfWhatTheyAreMadeOf) {
   world_.Write("Shop.dll", Il("Shop"));
   const TreeManifest before = Publish();
