@@ -145,6 +145,8 @@ std::unique_ptr<HostedService> Worker::MakeDotnet(const v1::AssignRequest& reque
     description.environment.emplace_back(variable.key(), variable.value());
   }
   description.arguments = {request.arguments().begin(), request.arguments().end()};
+  description.shared_libraries = {request.shared_libraries().begin(),
+                                  request.shared_libraries().end()};
   for (const v1::Endpoint& endpoint : request.endpoints()) {
     description.endpoints.push_back(endpoint.endpoint());
   }

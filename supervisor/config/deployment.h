@@ -26,6 +26,8 @@ enum class Isolation { kShared, kSolo };
 enum class Precompilation { kOff, kPresent, kRestore };
 enum class DotnetProfile { kDensity, kThroughput };
 enum class GarbageCollector { kWorkstation, kServer };
+// Which libraries the applications of a worker share.
+enum class LibrarySharing { kNone, kReviewed, kListed };
 
 // Where a service listens, or the host's own endpoints.
 struct Address {
@@ -95,6 +97,7 @@ struct DotnetService {
   std::vector<std::string> persist;    // valid for PersistRules::Parse
   std::string data_protection_name;    // empty: made of the service's name
   std::optional<Isolation> isolation;  // unset: the verdict decides
+  bool share_libraries = true;         // as its group says
   friend bool operator==(const DotnetService&, const DotnetService&) = default;
 };
 
@@ -145,6 +148,9 @@ struct DotnetPolicy {
   uint32_t conserve_memory = 0;  // 0 to 9
   Bytes heap_limit;              // 0: three quarters of GroupLimits::memory, or none without it
   bool invariant_globalization = false;
+  LibrarySharing share_libraries = LibrarySharing::kNone;
+  // kListed: each valid for LibraryName::Parse.
+  std::vector<std::string> shared_libraries;
 
   static DotnetPolicy Of(DotnetProfile profile);
   friend bool operator==(const DotnetPolicy&, const DotnetPolicy&) = default;

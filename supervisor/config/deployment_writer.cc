@@ -84,6 +84,18 @@ void WriteGrouping(const Grouping& grouping, YamlWriter& out) {
   out.Close();
 }
 
+std::string_view LibrarySharingName(LibrarySharing sharing) {
+  switch (sharing) {
+    case LibrarySharing::kNone:
+      return "none";
+    case LibrarySharing::kReviewed:
+      return "reviewed";
+    case LibrarySharing::kListed:
+      return "listed";
+  }
+  return "";
+}
+
 void WriteDotnetPolicy(const DotnetPolicy& policy, YamlWriter& out) {
   out.Open("dotnet");
   out.Word("profile", policy.profile == DotnetProfile::kDensity ? "density" : "throughput");
@@ -95,6 +107,8 @@ void WriteDotnetPolicy(const DotnetPolicy& policy, YamlWriter& out) {
   out.Word("conserve_memory", Number(policy.conserve_memory));
   out.Word("heap_limit", FormatBytes(policy.heap_limit));
   out.Word("invariant_globalization", Boolean(policy.invariant_globalization));
+  out.Word("share_libraries", LibrarySharingName(policy.share_libraries));
+  out.Texts("shared_libraries", policy.shared_libraries);
   out.Close();
 }
 
@@ -207,6 +221,7 @@ void WriteHosted(const Service& service, YamlWriter& out) {
   if (dotnet.isolation.has_value()) {
     out.Word("isolation", *dotnet.isolation == Isolation::kSolo ? "solo" : "shared");
   }
+  out.Word("share_libraries", Boolean(dotnet.share_libraries));
 }
 
 void WriteService(const Service& service, YamlWriter& out) {

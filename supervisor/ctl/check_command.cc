@@ -21,7 +21,9 @@
 #include "supervisor/ctl/json_text.h"
 #include "supervisor/ctl/table.h"
 #include "supervisor/dotnet/application_check.h"
+#include "supervisor/dotnet/application_libraries.h"
 #include "supervisor/dotnet/folder_check.h"
+#include "supervisor/dotnet/library_verdicts.h"
 #include "supervisor/dotnet/worker_frameworks.h"
 
 namespace cohost::supervisor {
@@ -78,7 +80,42 @@ std::pair<const char*, Tone> NameOf(Finding::Weight weight) {
   return {"", Tone::kPlain};
 }
 
-void ShowText(const std::string& app, const Verdict& verdict, const Look& look, std::ostream& out) {
+// What the check says of an application.
+struct CheckedApplication {
+  Verdict verdict;
+  std::vector<LibraryVerdict> libraries;
+};
+
+// How a library can be shared (groups[].dotnet.share_libraries).
+std::pair<const char*, Tone> NameOf(LibraryStanding standing) {
+  switch (standing) {
+    case LibraryStanding::kReviewed:
+      return {"reviewed", Tone::kGood};
+    case LibraryStanding::kListed:
+    case LibraryStanding::kAnswered:
+      return {"can be listed", Tone::kPlain};
+    case LibraryStanding::kOwn:
+      return {"own", Tone::kWarning};
+  }
+  return {"", Tone::kPlain};
+}
+
+void ShowLibraries(const std::vector<LibraryVerdict>& libraries, const Look& look,
+                   std::ostream& out) {
+  if (libraries.empty()) return;
+  out << "  libraries that applications of a worker can share (dotnet.share_libraries):\n";
+  for (const LibraryVerdict& library : libraries) {
+    const auto [name, tone] = NameOf(library.standing);
+    out << "    " << Paint(name, tone, look.colour) << ": " << library.name;
+    if (!library.package_version.empty()) out << " " << library.package_version;
+    if (!library.reason.empty()) out << ": " << library.reason;
+    out << "\n";
+  }
+}
+
+void ShowText(const std::string& app, const CheckedApplication& checked, const Look& look,
+              std::ostream& out) {
+  const Verdict& verdict = checked.verdict;
   const Sharing sharing = verdict.sharing();
   const Tone tone = sharing == Sharing::kShared    ? Tone::kGood
                     : sharing == Sharing::kRefused ? Tone::kBad
@@ -89,9 +126,11 @@ void ShowText(const std::string& app, const Verdict& verdict, const Look& look, 
     out << "  " << Paint(name, finding_tone, look.colour) << ": " << finding.reason << "\n";
     if (!finding.remedy.empty()) out << "    " << finding.remedy << "\n";
   }
+  ShowLibraries(checked.libraries, look, out);
 }
 
-void ShowJson(const std::string& app, const Verdict& verdict, std::ostream& out) {
+void ShowJson(const std::string& app, const CheckedApplication& checked, std::ostream& out) {
+  const Verdict& verdict = checked.verdict;
   google::protobuf::Struct document;
   auto& fields = *document.mutable_fields();
   fields["app"].set_string_value(app);
@@ -103,16 +142,29 @@ void ShowJson(const std::string& app, const Verdict& verdict, std::ostream& out)
     each["reason"].set_string_value(finding.reason);
     each["remedy"].set_string_value(finding.remedy);
   }
+  auto* libraries = fields["libraries"].mutable_list_value();
+  for (const LibraryVerdict& library : checked.libraries) {
+    auto& each = *libraries->add_values()->mutable_struct_value()->mutable_fields();
+    each["name"].set_string_value(library.name);
+    each["version"].set_string_value(library.package_version);
+    each["sharing"].set_string_value(NameOf(library.standing).first);
+    each["reason"].set_string_value(library.reason);
+  }
   out << Json(document, true);
 }
 
-absl::StatusOr<Verdict> Check(const std::string& app) {
+absl::StatusOr<CheckedApplication> Check(const std::string& app) {
   const char* root = std::getenv("DOTNET_ROOT");
   COHOST_ASSIGN_OR_RETURN(const DotnetRuntime runtime,
                           FindDotnetRuntime({.environment = root == nullptr ? "" : root}));
-  Verdict verdict = CheckApplication(app, runtime);
-  CheckFolder(app.substr(0, app.rfind('/')), verdict);
-  return verdict;
+  CheckedApplication checked{CheckApplication(app, runtime), {}};
+  CheckFolder(app.substr(0, app.rfind('/')), checked.verdict);
+  // What cannot be read is said above.
+  if (checked.verdict.sharing() == Sharing::kRefused) return checked;
+  COHOST_ASSIGN_OR_RETURN(const std::vector<Library> libraries, ReadLibraries(app, runtime));
+  // As if all were listed: what is not shared then is not shared at all.
+  checked.libraries = JudgeLibraries(libraries, {{"", /*is_begin=*/true, ""}});
+  return checked;
 }
 
 }  // namespace
@@ -120,17 +172,17 @@ absl::StatusOr<Verdict> Check(const std::string& app) {
 int RunCheckCommand(const Invocation& invocation, const Look& look, std::ostream& out,
                     std::ostream& errors) {
   const absl::StatusOr<std::string> app = MainAssembly(invocation.name);
-  const absl::StatusOr<Verdict> verdict = app.ok() ? Check(*app) : app.status();
-  if (!verdict.ok()) {
-    errors << "cohostctl: " << verdict.status().message() << "\n";
+  const absl::StatusOr<CheckedApplication> checked = app.ok() ? Check(*app) : app.status();
+  if (!checked.ok()) {
+    errors << "cohostctl: " << checked.status().message() << "\n";
     return static_cast<int>(ExitCode::kWrongCall);
   }
   if (invocation.output == OutputFormat::kJson) {
-    ShowJson(*app, *verdict, out);
+    ShowJson(*app, *checked, out);
   } else {
-    ShowText(*app, *verdict, look, out);
+    ShowText(*app, *checked, look, out);
   }
-  const bool runs = verdict->sharing() != Sharing::kRefused;
+  const bool runs = checked->verdict.sharing() != Sharing::kRefused;
   return static_cast<int>(runs ? ExitCode::kDone : ExitCode::kWrongCall);
 }
 

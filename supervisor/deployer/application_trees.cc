@@ -15,6 +15,8 @@
 namespace cohost::supervisor {
 namespace {
 
+constexpr char kReferences[] = "references";
+
 std::string FolderOfApp(const Service& service) {
   const size_t slash = service.dotnet.app.rfind('/');
   return slash == 0 ? "/" : service.dotnet.app.substr(0, slash);
@@ -93,6 +95,18 @@ absl::StatusOr<ApplicationTree> ApplicationTrees::LayOut(const Service& service,
                           Describe(service, std::move(file), std::move(laid.manifest), laid.path));
   tree.notices = std::move(laid.notices);
   return tree;
+}
+
+absl::StatusOr<std::string> ApplicationTrees::LayOutLibrary(const std::string& hash,
+                                                            std::vector<TreeEntry> files,
+                                                            const std::string& references) {
+  COHOST_ASSIGN_OR_RETURN(const StoredFile text,
+                          store_.PublishContent(references, StoredKind::kFile));
+  files.push_back(
+      {.path = kReferences, .size = text.size, .source_hash = text.hash, .stored_hash = text.hash});
+  COHOST_ASSIGN_OR_RETURN(const TreeManifest manifest, TreeManifest::Create(std::move(files), {}));
+  COHOST_ASSIGN_OR_RETURN(TreeLayout* const layout, Layout());
+  return layout->LayOutLibrary(hash, manifest);
 }
 
 absl::StatusOr<ApplicationTree> ApplicationTrees::Describe(const Service& service,

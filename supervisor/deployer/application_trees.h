@@ -53,6 +53,11 @@ class ApplicationTrees {
   absl::StatusOr<ApplicationTree> Resume(const Service& service, const std::string& id,
                                          const DataOwner& owner);
 
+  // As TreeLayout::LayOutLibrary, with one more file that has the text `references`, which the id
+  // follows: what the library is bound to.
+  absl::StatusOr<std::string> LayOutLibrary(const std::string& hash, std::vector<TreeEntry> files,
+                                            const std::string& references);
+
  private:
   absl::StatusOr<TreeLayout*> Layout();
   absl::StatusOr<ApplicationTree> LayOut(const Service& service, const TreeManifest& manifest,

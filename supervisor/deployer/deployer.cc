@@ -258,12 +258,14 @@ void Deployer::Deploy(const Caller& caller, DeployRequest request, Done<DeployOu
 }
 
 ServiceSurroundings Deployer::SurroundingsOf(const std::string& service) const {
-  ServiceSurroundings around{prepared().deployment.host,
-                             {prepared().default_identity.uid},
-                             {parts_.compiler, PrecompileMode::kCompile},
-                             prepared().default_identity};
+  ServiceSurroundings around{
+      prepared().deployment.host,
+      {{prepared().default_identity.uid}, prepared().deployment.group_defaults.dotnet},
+      {parts_.compiler, PrecompileMode::kCompile},
+      prepared().default_identity};
   for (const PlacedGroup& group : PlacementOf(service, placement()).groups) {
-    around.owner.uid = IdentityOf(prepared(), group).uid;
+    around.place.owner.uid = IdentityOf(prepared(), group).uid;
+    around.place.dotnet = PolicyOf(prepared(), group).dotnet;
   }
   return around;
 }

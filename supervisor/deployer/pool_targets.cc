@@ -50,6 +50,7 @@ std::shared_ptr<const ServiceTarget> MakeServiceTarget(const PreparedDeployment&
   target->arguments = dotnet.arguments;
   target->data_protection_name = dotnet.data_protection_name;
   target->isolation = service.hosting.isolation;
+  target->shared_libraries = service.shared_libraries;
   return target;
 }
 

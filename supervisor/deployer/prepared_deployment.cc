@@ -81,7 +81,8 @@ class DeploymentPreparer {
         prepared_(prepared),
         problems_(problems),
         batch_(store),
-        trees_(store, deployment.host.state_dir) {
+        trees_(store, deployment.host.state_dir),
+        libraries_(trees_) {
     if (!goes_on) batch_.ReadAhead(SourcesOf(deployment));
     const auto& services = deployment.services;
     const auto first = std::find_if(services.begin(), services.end(), NeedsDotnet);
@@ -107,18 +108,18 @@ class DeploymentPreparer {
 
  private:
   PreparedService FromSources(const Service& service) {
-    return Preparer(problems_).Prepare(service, FileOrigin::kSources, {}, OwnerOf(service));
+    return Preparer(problems_).Prepare(service, FileOrigin::kSources, {}, PlaceOf(service));
   }
 
   PreparedService FromStore(const Service& service, const ServiceFiles& files,
                             std::vector<ConfigProblem>& missing) {
     const FileOrigin origin = goes_on_ ? FileOrigin::kStoreAsItRuns : FileOrigin::kStore;
-    return Preparer(missing).Prepare(service, origin, files, OwnerOf(service));
+    return Preparer(missing).Prepare(service, origin, files, PlaceOf(service));
   }
 
   ServicePreparer Preparer(std::vector<ConfigProblem>& problems) {
-    return ServicePreparer({store_, batch_, trees_, &dotnet_, deployment_.host.state_dir,
-                            compiling_, prepared_.remarks, problems});
+    return ServicePreparer({store_, batch_, trees_, libraries_, &dotnet_,
+                            deployment_.host.state_dir, compiling_, prepared_.remarks, problems});
   }
 
   PreparedService PrepareReplaced(const Service& service, const HeldService& held) {
@@ -151,16 +152,16 @@ class DeploymentPreparer {
     return FromSources(service);
   }
 
-  // Whom the workers of the group run as where placement puts the service (placement.h, rule 1).
-  DataOwner OwnerOf(const Service& service) const {
+  // By placement.h, rule 1.
+  ServicePlace PlaceOf(const Service& service) const {
     for (const Group& group : deployment_.groups) {
       const bool matches = std::find(group.match.begin(), group.match.end(),
                                      service.load.load_class) != group.match.end();
       if (service.group ? *service.group == group.name : matches) {
-        return {prepared_.identities.at(group.name).uid};
+        return {{prepared_.identities.at(group.name).uid}, group.policy.dotnet};
       }
     }
-    return {prepared_.default_identity.uid};
+    return {{prepared_.default_identity.uid}, deployment_.group_defaults.dotnet};
   }
 
   ModuleStore& store_;
@@ -171,6 +172,7 @@ class DeploymentPreparer {
   std::vector<ConfigProblem>& problems_;
   ModuleStore::Batch batch_;
   ApplicationTrees trees_;
+  SharedLibraries libraries_;
   // Asked only for services that need it.
   absl::StatusOr<DotnetRuntime> dotnet_ = absl::NotFoundError("not looked for");
 };
@@ -203,11 +205,13 @@ ServicePreparation PrepareService(const Service& service, ModuleStore& store,
   if (dotnet.ok()) {
     Configure(surroundings.compiling, surroundings.host, *dotnet, surroundings.compiler_identity);
   }
-  const ServicePreparer preparer({store, batch, trees, &dotnet, surroundings.host.state_dir,
-                                  surroundings.compiling, out.remarks, out.problems});
+  SharedLibraries libraries(trees);
+  const ServicePreparer preparer({store, batch, trees, libraries, &dotnet,
+                                  surroundings.host.state_dir, surroundings.compiling, out.remarks,
+                                  out.problems});
   PreparedService prepared =
       preparer.Prepare(service, files == nullptr ? FileOrigin::kSources : FileOrigin::kStore,
-                       files == nullptr ? ServiceFiles() : *files, surroundings.owner);
+                       files == nullptr ? ServiceFiles() : *files, surroundings.place);
   if (!out.problems.empty()) return out;
   if (absl::Status status = batch.Commit(); !status.ok()) {
     out.problems.push_back(Problem("host.state_dir", Annotate(status, "module store")));

@@ -16,6 +16,7 @@
 #include "supervisor/config/deployment_loader.h"
 #include "supervisor/deployer/application_compiler.h"
 #include "supervisor/deployer/prepared_service.h"
+#include "supervisor/deployer/service_place.h"
 #include "supervisor/modules/module_store.h"
 #include "supervisor/modules/signing/signer_survey.h"
 #include "supervisor/modules/tree/data_folder.h"
@@ -71,7 +72,7 @@ Preparation PrepareDeployment(Deployment deployment, ModuleStore& store, bool as
 // What is around a service that is prepared alone.
 struct ServiceSurroundings {
   Host host;
-  DataOwner owner;  // of its data folder: whom its workers run as
+  ServicePlace place;
   Compiling compiling{};
   ProcessIdentity compiler_identity{};
 };

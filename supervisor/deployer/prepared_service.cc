@@ -107,6 +107,7 @@ void AppendDotnet(const Service& service, const Settings& environment, std::stri
   }
   Append(text, dotnet.data_protection_name);
   Append(text, dotnet.isolation ? static_cast<uint64_t>(*dotnet.isolation) + 1 : uint64_t{0});
+  if (!dotnet.share_libraries) Append(text, std::string_view("own libraries"));
   for (const Address& address : service.listen) Append(text, address.endpoint);
   // Its tree can be the same with another main assembly.
   Append(text, std::string_view(dotnet.app).substr(dotnet.app.rfind('/') + 1));
@@ -154,9 +155,10 @@ uint64_t Fingerprint(const PreparedService& prepared, const Settings& settings,
 
 uint64_t ServiceRevision(const PreparedService& service) {
   // Nothing for all others, whose numbers stay what they were.
-  std::string verdict;
-  if (!service.hosting.solo_because.empty()) Append(verdict, std::string_view("solo"));
-  return Fingerprint(service, service.settings, service.environment, verdict);
+  std::string more;
+  if (!service.hosting.solo_because.empty()) Append(more, std::string_view("solo"));
+  for (const std::string& path : service.shared_libraries) Append(more, path);
+  return Fingerprint(service, service.settings, service.environment, more);
 }
 
 uint64_t SourceFingerprint(const PreparedService& service) {

@@ -23,6 +23,8 @@ struct PreparedService {
   StoredFile module;
   // kDotnet: the manifest. Shared, since a deployment is copied for every change of a service.
   std::shared_ptr<const TreeManifest> tree;
+  // kDotnet: paths of libraries that it shares with others (shared_libraries.h), sorted.
+  std::vector<std::string> shared_libraries;
   std::map<std::string, StoredFile> data_images;  // by the name that the module asks for
   Settings settings;                              // references resolved
   Settings environment;                           // kDotnet: the same

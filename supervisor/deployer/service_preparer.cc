@@ -14,11 +14,12 @@
 namespace cohost::supervisor {
 
 PreparedService ServicePreparer::Prepare(const Service& service, FileOrigin origin,
-                                         const ServiceFiles& files, const DataOwner& owner) const {
+                                         const ServiceFiles& files,
+                                         const ServicePlace& place) const {
   PreparedService out;
   out.service = service;
   if (service.runtime == Runtime::kDotnet) {
-    PrepareDotnet(origin, files, owner, out);
+    PrepareDotnet(origin, files, place, out);
   } else {
     PrepareNative(origin, files, out);
   }
@@ -52,12 +53,13 @@ void ServicePreparer::PrepareNative(FileOrigin origin, const ServiceFiles& files
 }
 
 void ServicePreparer::PrepareDotnet(FileOrigin origin, const ServiceFiles& files,
-                                    const DataOwner& owner, PreparedService& out) const {
-  if (auto tree = Tree(out.service, origin, files, owner); tree.ok()) {
+                                    const ServicePlace& place, PreparedService& out) const {
+  if (auto tree = Tree(out.service, origin, files, place.owner); tree.ok()) {
     out.module = std::move(tree->app);
     out.tree = std::move(tree->manifest);
     for (const std::string& notice : tree->notices) Remark(out, notice);
     CheckDotnet(out, origin == FileOrigin::kStoreAsItRuns);
+    ShareLibraries(place.dotnet, origin, out);
   } else {
     Fail(out, "app", tree.status());
   }
@@ -89,6 +91,16 @@ void ServicePreparer::CheckDotnet(PreparedService& service, bool runs) const {
   }
   for (ConfigProblem& problem : verdict.problems) parts_.problems.push_back(std::move(problem));
   for (std::string& remark : verdict.remarks) parts_.remarks.push_back(std::move(remark));
+}
+
+void ServicePreparer::ShareLibraries(const DotnetPolicy& policy, FileOrigin origin,
+                                     PreparedService& out) const {
+  if (!parts_.dotnet->ok()) return;
+  absl::StatusOr<SharedLibraries::Set> set = parts_.libraries.LayOut(out, policy, **parts_.dotnet);
+  if (!set.ok()) return Fail(out, "app", set.status());
+  out.shared_libraries = std::move(set->paths);
+  if (origin == FileOrigin::kStoreAsItRuns) return;
+  for (const std::string& notice : set->notices) Remark(out, notice);
 }
 
 void ServicePreparer::Remark(const PreparedService& service, const std::string& text) const {

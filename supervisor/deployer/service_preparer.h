@@ -9,6 +9,8 @@
 #include "supervisor/deployer/application_compiler.h"
 #include "supervisor/deployer/application_trees.h"
 #include "supervisor/deployer/prepared_service.h"
+#include "supervisor/deployer/service_place.h"
+#include "supervisor/deployer/shared_libraries.h"
 #include "supervisor/dotnet/worker_frameworks.h"
 #include "supervisor/modules/module_store.h"
 #include "supervisor/modules/tree/data_folder.h"
@@ -31,6 +33,7 @@ class ServicePreparer {
     ModuleStore& store;
     ModuleStore::Batch& batch;
     ApplicationTrees& trees;
+    SharedLibraries& libraries;
     // .NET on this machine. Where there is none the caller says so: nothing here does.
     const absl::StatusOr<DotnetRuntime>* dotnet;
     const std::string& state_dir;
@@ -41,9 +44,9 @@ class ServicePreparer {
   };
   explicit ServicePreparer(const Parts& parts) : parts_(parts) {}
 
-  // `files`: of origins but kSources. `owner`: of the service's data folder.
+  // `files`: of origins but kSources.
   PreparedService Prepare(const Service& service, FileOrigin origin, const ServiceFiles& files,
-                          const DataOwner& owner) const;
+                          const ServicePlace& place) const;
 
  private:
   absl::StatusOr<StoredFile> Module(const Service& service, FileOrigin origin,
@@ -58,11 +61,12 @@ class ServicePreparer {
   absl::StatusOr<StoredFile> Stored(const std::string& hash, StoredKind kind,
                                     FileOrigin origin) const;
   void PrepareNative(FileOrigin origin, const ServiceFiles& files, PreparedService& out) const;
-  void PrepareDotnet(FileOrigin origin, const ServiceFiles& files, const DataOwner& owner,
+  void PrepareDotnet(FileOrigin origin, const ServiceFiles& files, const ServicePlace& place,
                      PreparedService& out) const;
   // Whether the application may run here, and beside others. Of what `runs` already only the
   // latter is asked.
   void CheckDotnet(PreparedService& service, bool runs) const;
+  void ShareLibraries(const DotnetPolicy& policy, FileOrigin origin, PreparedService& out) const;
   void Remark(const PreparedService& service, const std::string& text) const;
   // A problem of the service's key.
   void Fail(const PreparedService& service, std::string_view key, const absl::Status& status) const;

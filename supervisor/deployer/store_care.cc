@@ -49,9 +49,11 @@ std::set<std::string> HashesToKeep(const ModuleStore& store, const StoreNeeds& n
   return keep;
 }
 
-// Every service's trees of those versions stay: workers that drain may still use the one before.
+// Every service's trees of those versions stay: workers that drain may still use the one before. So
+// does what was laid out of a library as long as some version has the file.
 absl::StatusOr<TreeCollection> CollectTrees(ModuleStore& store, const std::string& state,
-                                            const std::set<std::string>& versions) {
+                                            const std::set<std::string>& versions,
+                                            const std::set<std::string>& hashes) {
   const std::string folder = absl::StrCat(state, "/trees");
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0) return TreeCollection();
@@ -59,7 +61,7 @@ absl::StatusOr<TreeCollection> CollectTrees(ModuleStore& store, const std::strin
   COHOST_ASSIGN_OR_RETURN(const std::vector<std::string> services, NamesIn(folder));
   TreeLayout::TreeNames keep;
   for (const std::string& service : services) keep[service] = versions;
-  return layout->Collect(keep, kLeastUnusedAge);
+  return layout->Collect(keep, hashes, kLeastUnusedAge);
 }
 
 }  // namespace
@@ -77,11 +79,12 @@ absl::StatusOr<StoreOutcome> CareForStore(ModuleStore& store, const std::string&
     }
   }
   if (tasks.collect) {
+    const std::set<std::string> hashes = HashesToKeep(store, needs);
     // Trees first: what only they have is nobody's then.
-    COHOST_ASSIGN_OR_RETURN(TreeCollection trees, CollectTrees(store, state, needs.versions));
+    COHOST_ASSIGN_OR_RETURN(TreeCollection trees,
+                            CollectTrees(store, state, needs.versions, hashes));
     outcome.removed_trees = std::move(trees.removed);
-    COHOST_ASSIGN_OR_RETURN(outcome.collection,
-                            store.Collect(HashesToKeep(store, needs), kLeastUnusedAge));
+    COHOST_ASSIGN_OR_RETURN(outcome.collection, store.Collect(hashes, kLeastUnusedAge));
     COHOST_RETURN_IF_ERROR(ForgetRecords(store, outcome.collection));
   }
   COHOST_RETURN_IF_ERROR(store.SaveIndex());

@@ -32,7 +32,8 @@ std::array<uint32_t, 4> VersionOf(const std::string& text) {
   return version;
 }
 
-absl::Status AddAssets(const boost::json::object& library, bool is_own, DepsFile& deps) {
+absl::Status AddAssets(const boost::json::object& library, bool is_own, std::string_view version,
+                       DepsFile& deps) {
   const boost::json::object* assets = ObjectIn(library, "runtime");
   if (assets == nullptr) return absl::OkStatus();
   for (const auto& asset : *assets) {
@@ -42,13 +43,14 @@ absl::Status AddAssets(const boost::json::object& library, bool is_own, DepsFile
     if (std::any_of(name.begin(), name.end(), absl::ascii_iscntrl)) {
       return absl::InvalidArgumentError("a name in it has control characters");
     }
-    AssetVersion version;
+    AssetVersion said_version;
     if (const boost::json::object* said = asset.value().if_object()) {
-      version = {VersionOf(TextIn(*said, "assemblyVersion")),
-                 VersionOf(TextIn(*said, "fileVersion"))};
+      said_version = {VersionOf(TextIn(*said, "assemblyVersion")),
+                      VersionOf(TextIn(*said, "fileVersion"))};
     }
     if (is_own) deps.own.push_back(name);
-    deps.assemblies[std::move(name)] = version;
+    deps.package_versions[name] = std::string(version);
+    deps.assemblies[std::move(name)] = said_version;
   }
   return absl::OkStatus();
 }
@@ -74,7 +76,12 @@ absl::StatusOr<DepsFile> DepsFile::Parse(std::string_view text) {
     const boost::json::object* described =
         libraries == nullptr ? nullptr : ObjectIn(*libraries, id);
     const bool is_own = described != nullptr && TextIn(*described, "type") == kOwnType;
-    COHOST_RETURN_IF_ERROR(AddAssets(*assets, is_own, deps));
+    const size_t slash = id.find('/');
+    const std::string_view version = slash == std::string_view::npos ? "" : id.substr(slash + 1);
+    if (std::any_of(version.begin(), version.end(), absl::ascii_iscntrl)) {
+      return absl::InvalidArgumentError("a version in it has control characters");
+    }
+    COHOST_RETURN_IF_ERROR(AddAssets(*assets, is_own, version, deps));
   }
   return deps;
 }

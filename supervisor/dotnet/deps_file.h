@@ -30,6 +30,8 @@ struct DepsFile {
   std::vector<std::string> own;
   // All managed assemblies for any machine, by the name of the file.
   std::map<std::string, AssetVersion> assemblies;
+  // By the name of the file, of which package it is: the VERSION of "LIBRARY/VERSION".
+  std::map<std::string, std::string> package_versions;
 
   // INVALID_ARGUMENT when it is no such file.
   static absl::StatusOr<DepsFile> Parse(std::string_view text);

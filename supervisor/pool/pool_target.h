@@ -46,6 +46,7 @@ struct ServiceTarget {
   std::vector<std::string> arguments;
   std::string data_protection_name;
   Isolation isolation = Isolation::kShared;
+  std::vector<std::string> shared_libraries;  // as in AssignRequest
 };
 
 struct GroupTarget {

@@ -37,7 +37,8 @@ std::string ServiceName(int number) { return absl::StrCat("service-", number); }
 std::string Deployment(const Fleet& fleet, int workers) {
   std::string text = absl::StrCat("grouping: {strategy: load_profile, max_services_per_worker: ",
                                   (fleet.count + workers - 1) / workers,
-                                  ", worker_memory: 64Gi, worker_cpu: 1000}\nservices:\n");
+                                  ", worker_memory: 64Gi, worker_cpu: 1000}\n",
+                                  "group_defaults: {dotnet: {", fleet.dotnet, "}}\nservices:\n");
   for (int i = 0; i < fleet.count; ++i) {
     absl::StrAppend(&text, "  - {name: ", ServiceName(i), ", runtime: dotnet, app: \"",
                     fleet.folder, "/", fleet.application,

@@ -28,6 +28,8 @@ struct Fleet {
   std::string target = "/";
   // Further keys of every service (", persist: [app.db]").
   std::string keys{};
+  // Keys of the groups' `dotnet:`.
+  std::string dotnet{};
   // What each of them answers before its memory is measured.
   uint64_t requests = 200;
 };

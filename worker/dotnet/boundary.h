@@ -12,7 +12,7 @@ namespace cohost::worker::dotnet {
 
 // Raised with every change of a table or a struct below. Shim and worker are built together, so one
 // that meets another version refuses to start.
-inline constexpr uint32_t kBoundaryVersion = 1;
+inline constexpr uint32_t kBoundaryVersion = 2;
 
 // Of a thread that works for no service.
 inline constexpr int32_t kNoService = -1;
@@ -73,6 +73,10 @@ struct LoadRequest {
   uint32_t environment_count;
   uint32_t arguments_count;
   uint32_t endpoints_count;
+  // Absolute paths of assemblies, NAME.dll, that are loaded once for all services that name the
+  // same path. What they reference is among them or the framework's. Not for one that is alone.
+  const char* const* shared_libraries;
+  uint32_t shared_libraries_count;
   uint32_t concurrency;
   uint32_t queue;
   int64_t request_timeout_ns;  // 0: none

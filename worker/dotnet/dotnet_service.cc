@@ -29,6 +29,13 @@ std::vector<Pair> PairsOf(const std::vector<std::pair<std::string, std::string>>
   return result;
 }
 
+std::vector<const char*> TextsOf(const std::vector<std::string>& texts) {
+  std::vector<const char*> result;
+  result.reserve(texts.size());
+  for (const std::string& text : texts) result.push_back(text.c_str());
+  return result;
+}
+
 }  // namespace
 
 // What is told about the service, on any thread. Outlives the service's object, which lets go of it
@@ -163,8 +170,8 @@ void DotnetService::Start(std::function<void(absl::Status)> done) {
 void DotnetService::Load() {
   const std::vector<Pair> settings = PairsOf(description_.settings);
   const std::vector<Pair> environment = PairsOf(description_.environment);
-  std::vector<const char*> arguments;
-  for (const std::string& each : description_.arguments) arguments.push_back(each.c_str());
+  const std::vector<const char*> arguments = TextsOf(description_.arguments);
+  const std::vector<const char*> shared = TextsOf(description_.shared_libraries);
   std::vector<Endpoint> endpoints;
   const std::vector<ServiceEndpoint>& own = entry_.description().endpoints;
   for (size_t i = 0; i < own.size(); ++i) {
@@ -186,6 +193,8 @@ void DotnetService::Load() {
       .environment_count = static_cast<uint32_t>(environment.size()),
       .arguments_count = static_cast<uint32_t>(arguments.size()),
       .endpoints_count = static_cast<uint32_t>(endpoints.size()),
+      .shared_libraries = shared.data(),
+      .shared_libraries_count = static_cast<uint32_t>(shared.size()),
       .concurrency = entry_.limits().concurrency,
       .queue = entry_.limits().queue,
       .request_timeout_ns = absl::ToInt64Nanoseconds(entry_.limits().request_timeout),

@@ -21,6 +21,8 @@ struct DotnetServiceDescription {
   std::vector<std::pair<std::string, std::string>> settings{};
   std::vector<std::pair<std::string, std::string>> environment{};
   std::vector<std::string> arguments{};
+  // As AssignRequest.shared_libraries.
+  std::vector<std::string> shared_libraries{};
   // For each endpoint of the service, in its order: the text of `endpoint:`.
   std::vector<std::string> endpoints{};
 };

@@ -226,6 +226,27 @@ constexpr Key kDotnetKeys[] = {
      .doc = "Only the invariant culture, without ICU "
             "(`DOTNET_SYSTEM_GLOBALIZATION_INVARIANT`).",
      .example = "true"},
+    {.name = "share_libraries",
+     .type = kChoice,
+     .default_text = "none",
+     .choices = "none|reviewed|listed",
+     .doc = "Which libraries exist once in a worker (code, types and statics) for all its "
+            "applications that have the same file, and the same files of all that it references. "
+            "`none`: each application has its own. `reviewed`: those that Cohost's makers have "
+            "read (Entity Framework Core). `listed`: these, and `shared_libraries`. `cohostctl "
+            "check` says of each library of an application whether it can be shared, and why not. "
+            "Services with `isolation: solo` share nothing.",
+     .example = "reviewed"},
+    {.name = "shared_libraries",
+     .type = kText,
+     .shape = kList,
+     .doc =
+         "Only with `share_libraries: listed`. Names of assemblies, without `.dll`; a `*` at the "
+         "end stands for any rest. One whose public static members anybody can set is refused: "
+         "its applications would set each other's. `NAME/VERSION`, with the version of the "
+         "package or its beginning (`Serilog/4.3`), shares these versions all the same: you "
+         "have read them and know that they keep nothing of one application.",
+     .example = "[Acme.*, Serilog/4.3]"},
 };
 constexpr Block kGroupDotnetBlock = {
     "groups[].dotnet", "The runtime that the workers of a group of `dotnet` services share.",

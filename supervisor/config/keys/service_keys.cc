@@ -313,8 +313,11 @@ constexpr Key kServiceKeys[] = {
      .example = "solo"},
     {.name = "share_libraries",
      .type = kBoolean,
-     .state = kReserved,
-     .doc = "Share libraries with other `dotnet` applications."},
+     .default_text = "true",
+     .runtime = kDotnet,
+     .doc = "Share libraries with the other applications of its worker as `dotnet.share_libraries` "
+            "of its group says; `false`: it has copies of its own.",
+     .example = "false"},
 };
 }  // namespace
 

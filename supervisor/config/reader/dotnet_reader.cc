@@ -52,6 +52,7 @@ void ReadDotnet(MapReader& reader, DotnetService& service) {
     reader.Fail(*reader.node().Find("persist"), "persist", std::string(rules.status().message()));
   }
   reader.Read("data_protection_name", service.data_protection_name);
+  reader.Read("share_libraries", service.share_libraries);
   if (const auto isolation = reader.ReadChoice("isolation")) {
     service.isolation = *isolation == "solo" ? Isolation::kSolo : Isolation::kShared;
   }

@@ -4,6 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "supervisor/config/library_name.h"
 #include "supervisor/config/load_class.h"
 
 namespace cohost::supervisor {
@@ -15,6 +18,33 @@ void ReadSignatures(MapReader& reader, GroupPolicy& policy, std::vector<NamedKey
   // A mistake in one of them was reported: then the two lists differ.
   for (size_t i = 0; i < items.size() && policy.signatures_from.size() == items.size(); ++i) {
     places.push_back({policy.signatures_from[i], reader.ItemPlace("required_from", i, *items[i])});
+  }
+}
+
+void ReadLibraries(MapReader& reader, DotnetPolicy& policy) {
+  if (const auto sharing = reader.ReadChoice("share_libraries")) {
+    policy.share_libraries = *sharing == "none"       ? LibrarySharing::kNone
+                             : *sharing == "reviewed" ? LibrarySharing::kReviewed
+                                                      : LibrarySharing::kListed;
+    // Those of group_defaults are for what it says.
+    policy.shared_libraries.clear();
+  }
+  reader.Read("shared_libraries", policy.shared_libraries);
+  const std::vector<const YamlNode*> items = reader.Items("shared_libraries");
+  // A mistake in one of them was reported: then the two lists differ.
+  for (size_t i = 0; i < items.size() && policy.shared_libraries.size() == items.size(); ++i) {
+    const absl::StatusOr<LibraryName> name = LibraryName::Parse(items[i]->text);
+    if (name.ok()) continue;
+    reader.Fail(*items[i], absl::StrCat("shared_libraries[", i, "]"),
+                std::string(name.status().message()));
+  }
+  const bool is_listed = policy.share_libraries == LibrarySharing::kListed;
+  const YamlNode* list = reader.node().Find("shared_libraries");
+  if (is_listed && items.empty() && policy.shared_libraries.empty()) {
+    reader.Fail(list == nullptr ? reader.node() : *list, "shared_libraries",
+                "`share_libraries: listed` needs a list; `reviewed` shares what Cohost knows");
+  } else if (!is_listed && list != nullptr && !policy.shared_libraries.empty()) {
+    reader.Fail(*list, "shared_libraries", "only `share_libraries: listed` has it");
   }
 }
 
@@ -34,6 +64,7 @@ void ReadDotnet(MapReader& reader, DotnetPolicy& policy) {
   reader.Read("conserve_memory", policy.conserve_memory);
   reader.Read("heap_limit", policy.heap_limit);
   reader.Read("invariant_globalization", policy.invariant_globalization);
+  ReadLibraries(reader, policy);
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ namespace {
 constexpr char kStaging[] = ".lay-";
 // A tree on its way out.
 constexpr char kGoing[] = ".gone-";
+// Before the hash of a library that services share.
+constexpr char kLibrary[] = "+";
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 
 absl::Status CheckService(const std::string& service) {
@@ -142,6 +144,16 @@ absl::StatusOr<LaidTree> TreeLayout::LayOut(const std::string& service,
   return laid;
 }
 
+absl::StatusOr<std::string> TreeLayout::LayOutLibrary(const std::string& hash,
+                                                      const TreeManifest& files) {
+  const std::string folder = kLibrary + hash;
+  std::string path = PathOf(folder, files.id());
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return path;
+  COHOST_RETURN_IF_ERROR(Make(folder, files));
+  return path;
+}
+
 absl::Status TreeLayout::Make(const std::string& service, const TreeManifest& manifest) const {
   const std::string folder = absl::StrCat(trees_, "/", service);
   struct stat status {};
@@ -155,10 +167,12 @@ absl::Status TreeLayout::Make(const std::string& service, const TreeManifest& ma
 }
 
 absl::StatusOr<TreeCollection> TreeLayout::Collect(const TreeNames& keep,
+                                                   const std::set<std::string>& libraries,
                                                    absl::Duration least_age) {
   TreeCollection collection;
   COHOST_ASSIGN_OR_RETURN(const std::vector<std::string> services, NamesIn(trees_));
   for (const std::string& service : services) {
+    if (service.starts_with(kLibrary) && libraries.contains(service.substr(1))) continue;
     const auto kept = keep.find(service);
     COHOST_RETURN_IF_ERROR(
         CollectService(service, kept == keep.end() ? std::set<std::string>() : kept->second,

@@ -52,11 +52,19 @@ class TreeLayout {
   absl::StatusOr<LaidTree> LayOut(const std::string& service, const TreeManifest& manifest,
                                   const PersistRules& persist, const DataOwner& owner);
 
+  // Lays out a library that services share: `hash` is that of its stored file, `files` what goes
+  // into the folder STATE/trees/+HASH/ID, whose path it returns. No service's name begins with '+'.
+  // Errors as LayOut.
+  absl::StatusOr<std::string> LayOutLibrary(const std::string& hash, const TreeManifest& files);
+
   // By service and id.
   using TreeNames = std::map<std::string, std::set<std::string>>;
-  // Removes every tree that is not in `keep` and is older than `least_age` (it may have been laid
-  // out just now, by who will keep it). Data folders stay. What is no tree is left alone.
-  absl::StatusOr<TreeCollection> Collect(const TreeNames& keep, absl::Duration least_age);
+  // Removes every tree that is not in `keep`, and every library whose hash is not in `libraries`,
+  // that is older than `least_age` (it may have been laid out just now, by who will keep it). Data
+  // folders stay. What is no tree is left alone.
+  absl::StatusOr<TreeCollection> Collect(const TreeNames& keep,
+                                         const std::set<std::string>& libraries,
+                                         absl::Duration least_age);
 
   std::string PathOf(const std::string& service, const std::string& id) const;
 

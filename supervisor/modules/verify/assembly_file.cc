@@ -129,6 +129,24 @@ absl::Status CheckReadyToRun(const PeFile& file, const ReadyToRunHeader& header)
   return absl::OkStatus();
 }
 
+// The code of a method behind its header (II.25.4): one byte for a short method, else 12 with the
+// length at 4. Empty when it lies outside of the file or is longer than any setter.
+std::string ReadCode(const PeFile& file, uint32_t address) {
+  constexpr uint32_t kLongest = 4096;
+  std::array<char, 12> header;
+  if (!file.ReadRange({address, 1}, header.data()).ok()) return "";
+  PeRange code = {address + 1, uint32_t{static_cast<uint8_t>(header[0])} >> 2};
+  if ((header[0] & 3) != 2) {
+    if (!file.ReadRange({address, static_cast<uint32_t>(header.size())}, header.data()).ok()) {
+      return "";
+    }
+    code = {address + static_cast<uint32_t>(header.size()), NumberAt(&header[4])};
+  }
+  if (code.size > kLongest) return "";
+  absl::StatusOr<std::string> bytes = file.ReadRange(code);
+  return bytes.ok() ? *std::move(bytes) : "";
+}
+
 }  // namespace
 
 std::optional<AssemblyVersion> AssemblyInfo::Framework() const {
@@ -173,6 +191,13 @@ absl::StatusOr<CliUses> ReadUses(int fd, const CliUses& wanted) {
   COHOST_ASSIGN_OR_RETURN(const CliHeader header, ReadCliHeader(file));
   COHOST_ASSIGN_OR_RETURN(const std::string bytes, file.ReadRange(header.metadata));
   return CliUses::Parse(bytes, wanted);
+}
+
+absl::StatusOr<CliStatics> ReadStatics(int fd) {
+  COHOST_ASSIGN_OR_RETURN(const PeFile file, PeFile::Read(fd));
+  COHOST_ASSIGN_OR_RETURN(const CliHeader header, ReadCliHeader(file));
+  COHOST_ASSIGN_OR_RETURN(const std::string bytes, file.ReadRange(header.metadata));
+  return CliStatics::Parse(bytes, [&file](uint32_t address) { return ReadCode(file, address); });
 }
 
 absl::Status CheckFramework(const AssemblyInfo& assembly, const FrameworkVersion& framework) {

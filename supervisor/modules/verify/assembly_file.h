@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "supervisor/modules/verify/cli_metadata.h"
+#include "supervisor/modules/verify/cli_statics.h"
 #include "supervisor/modules/verify/cli_uses.h"
 
 namespace cohost::supervisor {
@@ -48,6 +49,9 @@ absl::StatusOr<AssemblyInfo> ReadAssembly(int fd);
 // What of `wanted` an open assembly uses. Errors as ReadAssembly, of which only what is needed for
 // it is checked.
 absl::StatusOr<CliUses> ReadUses(int fd, const CliUses& wanted);
+
+// What of an open assembly is one for all who use the same copy. Errors as ReadUses.
+absl::StatusOr<CliStatics> ReadStatics(int fd);
 
 // INVALID_ARGUMENT when the assembly needs a newer framework than this one.
 absl::Status CheckFramework(const AssemblyInfo& assembly, const FrameworkVersion& framework);

@@ -94,6 +94,18 @@ size_t CliLayout::RowSize(size_t table) const {
       return 12;
     case 0x23:  // AssemblyRef
       return 12 + 2 * Blob() + 2 * String();
+    case 0x24:  // AssemblyRefProcessor
+      return 4 + Row(0x23);
+    case 0x25:  // AssemblyRefOS
+      return 12 + Row(0x23);
+    case 0x26:  // File
+      return 4 + String() + Blob();
+    case 0x27:  // ExportedType
+      return 8 + 2 * String() + Implementation();
+    case 0x28:  // ManifestResource
+      return 8 + String() + Implementation();
+    case 0x29:  // NestedClass
+      return 2 * Row(0x02);
     default:
       return 0;
   }

@@ -70,12 +70,13 @@ class CliLayout {
   size_t MemberRefParent() const { return Coded(3, {0x02, 0x01, 0x1a, 0x06, 0x1b}); }
   size_t ResolutionScope() const { return Coded(2, {0x00, 0x1a, 0x23, 0x01}); }
 
-  // The length of a row of tables up to AssemblyRef (II.22); 0 for numbers that are no table.
+  // An index into one table.
+  size_t Row(size_t table) const { return rows_[table] < 0x10000 ? 2 : 4; }
+
+  // The length of a row of tables up to NestedClass (II.22); 0 for numbers that are no table.
   size_t RowSize(size_t table) const;
 
  private:
-  // An index into one table.
-  size_t Row(size_t table) const { return rows_[table] < 0x10000 ? 2 : 4; }
   // An index into one of several tables, told by its lowest `bits` (II.24.2.6).
   size_t Coded(size_t bits, std::initializer_list<size_t> tables) const {
     const auto small = [&](size_t table) { return rows_[table] < uint32_t{1} << (16 - bits); };
@@ -88,6 +89,7 @@ class CliLayout {
   }
   size_t HasFieldMarshal() const { return Coded(1, {0x04, 0x08}); }
   size_t HasDeclSecurity() const { return Coded(2, {0x02, 0x06, 0x20}); }
+  size_t Implementation() const { return Coded(2, {0x26, 0x23, 0x27}); }
   size_t HasSemantics() const { return Coded(1, {0x14, 0x17}); }
   size_t MethodDefOrRef() const { return Coded(1, {0x06, 0x0a}); }
   size_t MemberForwarded() const { return Coded(1, {0x04, 0x06}); }

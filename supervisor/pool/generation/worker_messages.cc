@@ -54,6 +54,8 @@ void SetDotnet(const ServiceTarget& service, worker::v1::AssignRequest& request)
   for (const std::string& argument : service.arguments) request.add_arguments(argument);
   request.set_data_protection_name(service.data_protection_name);
   request.set_isolation(ToProto(service.isolation));
+  request.mutable_shared_libraries()->Assign(service.shared_libraries.begin(),
+                                             service.shared_libraries.end());
 }
 
 void SetLimits(v1::ServiceLimits& target, const ServiceLimits& limits) {

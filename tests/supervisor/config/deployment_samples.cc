@@ -48,7 +48,9 @@ GroupPolicy PolicyOfEverything() {
                    MiB(16),
                    5,
                    MiB(384),
-                   /*invariant_globalization=*/true};
+                   /*invariant_globalization=*/true,
+                   LibrarySharing::kListed,
+                   {"Acme.*", "Serilog/4.3"}};
   return policy;
 }
 
@@ -108,7 +110,8 @@ Service DotnetServiceOfEverything(const std::string& module) {
                     {"--verbose", "no"},
                     {"app.db", "uploads/**"},
                     "/srv/orders/",
-                    Isolation::kShared};
+                    Isolation::kShared,
+                    /*share_libraries=*/false};
   service.listen[0].path = "/run/shop/orders.sock";
   service.listen[0].text = "http+unix:/run/shop/orders.sock";
   service.listen[0].endpoint = "Grpc";
@@ -268,6 +271,7 @@ void RandomDeployments::MakeDotnet(Service& service) {
   if (Coin()) service.dotnet.persist = {"*.db"};
   if (Coin()) service.dotnet.data_protection_name = "no";
   if (Coin()) service.dotnet.isolation = Isolation::kShared;
+  service.dotnet.share_libraries = Coin();
   if (Coin()) service.listen[0].endpoint = "1e3";
 }
 

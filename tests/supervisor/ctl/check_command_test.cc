@@ -66,6 +66,28 @@ TEST_F(CheckCommandTest, WhatRunsNowhereHereIsAFailure) {
   EXPECT_THAT(out_, AllOf(HasSubstr(": refused\n"), HasSubstr("aspnetcore-runtime-10.0")));
 }
 
+TEST_F(CheckCommandTest, EachLibraryHasItsStandingAndReason) {
+  const auto write = [this](const std::string& name, const std::string& reference) {
+    AssemblyBytes bytes;
+    bytes.name.name = name;
+    bytes.references = {{reference, {}}};
+    folder_.Write("app/" + name + ".dll", bytes.Build());
+  };
+  write("Clean", "Json");
+  write("Npgsql", "Json");
+  write("Over", "Npgsql");
+  const std::string app = folder_.AddApplication(
+      {}, "10.0.0",
+      R"({"App.dll": {}, "Clean.dll": {}, "Npgsql.dll": {}, "Over.dll": {}, "Json.dll": {}})");
+  EXPECT_EQ(Run({app}), 0) << errors_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("\n    can be listed: Clean 1.0.0\n"),
+                          HasSubstr("\n    own: Npgsql 1.0.0: it pools connections"),
+                          HasSubstr("\n    own: Over 1.0.0: it references Npgsql, which is not")));
+  EXPECT_EQ(Run({app, "-o", "json"}), 0);
+  EXPECT_THAT(out_,
+              AllOf(HasSubstr("\"sharing\": \"can be listed\""), HasSubstr("\"name\": \"Clean\"")));
+}
+
 TEST_F(CheckCommandTest, WhatIsNoApplicationIsSaid) {
   EXPECT_EQ(Run({folder_.path("nothing")}), 1);
   EXPECT_THAT(errors_, HasSubstr("there is no file"));

@@ -78,6 +78,8 @@ TEST(ServiceRevision, IsAnotherForEverythingThatAnApplicationIsTold) {
       [](PreparedService& s) { s.service.dotnet.persist = {"a"}; },
       [](PreparedService& s) { s.service.dotnet.data_protection_name = "a"; },
       [](PreparedService& s) { s.service.dotnet.isolation = Isolation::kShared; },
+      [](PreparedService& s) { s.service.dotnet.share_libraries = false; },
+      [](PreparedService& s) { s.shared_libraries = {"/trees/+1/2/A.dll"}; },
       [](PreparedService& s) { s.service.listen[0].endpoint = "Grpc"; },
       [](PreparedService& s) { s.service.dotnet.app = "/srv/Other.dll"; },
       [](PreparedService& s) { s.module.hash[0] = 'c'; },

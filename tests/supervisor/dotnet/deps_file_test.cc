@@ -34,6 +34,7 @@ TEST(DepsFile, ReadsAssembliesAndWhoseTheyAre) {
   EXPECT_EQ(json.assembly, (std::array<uint32_t, 4>{13, 0, 0, 0}));
   EXPECT_EQ(json.file, (std::array<uint32_t, 4>{13, 0, 1, 25517}));
   EXPECT_EQ(deps->assemblies.at("Lib.dll").file, (std::array<uint32_t, 4>{}));
+  EXPECT_EQ(deps->package_versions.at("Json.dll"), "13.0.1");
 }
 
 TEST(DepsFile, TheAssemblyVersionDecidesBeforeTheFiles) {

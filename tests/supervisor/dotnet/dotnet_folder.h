@@ -53,10 +53,11 @@ class DotnetFolder {
                         R"({"name": "Microsoft.AspNetCore.App", "version": ")", version, R"("}])",
                         more, "}}");
   }
-  static std::string Deps(const std::string& assets) {
-    return absl::StrCat(R"({"runtimeTarget": {"name": "T"}, "targets": {"T": {"App/1.0.0": )",
-                        R"({"runtime": )", assets, R"(}}}, "libraries": {"App/1.0.0": )",
-                        R"({"type": "project"}}})");
+  // All of one package of that version.
+  static std::string Deps(const std::string& assets, const std::string& version = "1.0.0") {
+    return absl::StrCat(R"({"runtimeTarget": {"name": "T"}, "targets": {"T": {"App/)", version,
+                        R"(": {"runtime": )", assets, R"(}}}, "libraries": {"App/)", version,
+                        R"(": {"type": "project"}}})");
   }
 
  private:

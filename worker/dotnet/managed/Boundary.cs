@@ -16,7 +16,7 @@ namespace Cohost.Worker;
 /// </summary>
 internal static unsafe class Boundary
 {
-    internal const uint Version = 1;
+    internal const uint Version = 2;
     internal const int NoService = -1;
 
     private const string Category = "Cohost.Worker";
@@ -146,8 +146,6 @@ internal static unsafe class Boundary
             endpoints.Add(new ServiceEndpoint(
                 Text(request.Endpoints[i].Address), Text(request.Endpoints[i].Name)));
         }
-        var arguments = new List<string>();
-        for (uint i = 0; i < request.ArgumentsCount; i++) arguments.Add(Text(request.Arguments[i]));
         return new ServiceSpec
         {
             Row = request.Row,
@@ -157,7 +155,8 @@ internal static unsafe class Boundary
             DataProtectionName = Text(request.DataProtectionName),
             Settings = Pairs(request.Settings, request.SettingsCount),
             Environment = Pairs(request.Environment, request.EnvironmentCount),
-            Arguments = arguments,
+            Arguments = Texts(request.Arguments, request.ArgumentsCount),
+            SharedLibraries = Texts(request.SharedLibraries, request.SharedLibrariesCount),
             Endpoints = endpoints,
             Concurrency = (int)Math.Min(request.Concurrency, int.MaxValue),
             Queue = (int)Math.Min(request.Queue, int.MaxValue),
@@ -170,6 +169,13 @@ internal static unsafe class Boundary
     {
         var list = new List<KeyValuePair<string, string?>>();
         for (uint i = 0; i < count; i++) list.Add(new(Text(pairs[i].Key), Text(pairs[i].Value)));
+        return list;
+    }
+
+    private static List<string> Texts(byte** texts, uint count)
+    {
+        var list = new List<string>();
+        for (uint i = 0; i < count; i++) list.Add(Text(texts[i]));
         return list;
     }
 
@@ -243,6 +249,8 @@ internal static unsafe class Boundary
         public uint EnvironmentCount;
         public uint ArgumentsCount;
         public uint EndpointsCount;
+        public byte** SharedLibraries;
+        public uint SharedLibrariesCount;
         public uint Concurrency;
         public uint Queue;
         public long RequestTimeoutNs;

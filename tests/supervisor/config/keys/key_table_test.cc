@@ -91,10 +91,10 @@ class KeyTableTest : public ConfigTest {
     return absl::StrCat(AsAbsl(key.name), ": ", AsAbsl(value));
   }
 
-  // What changes with these two is refused by other checks: declared needs a group for the service,
-  // required_from needs a key of the host.
+  // What changes with these is refused by other checks: declared needs a group for the service,
+  // required_from needs a key of the host, shared_libraries another share_libraries.
   static bool StandsAlone(const Key& key) {
-    return key.name != "strategy" && key.name != "required_from";
+    return key.name != "strategy" && key.name != "required_from" && key.name != "shared_libraries";
   }
 };
 

@@ -110,6 +110,38 @@ TEST_F(DotnetReaderTest, AHeapLeavesRoomForTheRestOfItsWorker) {
                   .deployment.has_value());
 }
 
+TEST_F(DotnetReaderTest, LibrariesAreSharedAsTheGroupSays) {
+  const LoadResult result = LoadText(
+      "version: 1\ngroup_defaults: {dotnet: {share_libraries: listed, shared_libraries: [A.*]}}\n"
+      "groups:\n- {name: a}\n- {name: b, dotnet: {share_libraries: reviewed}}\n"
+      "- {name: c, dotnet: {shared_libraries: [B/1.2]}}\n- {name: d, dotnet: {profile: "
+      "density}}\n");
+  ASSERT_TRUE(result.deployment.has_value()) << AllErrors(result);
+  const auto policy = [&](size_t group) { return result.deployment->groups[group].policy.dotnet; };
+  EXPECT_EQ(policy(0).share_libraries, LibrarySharing::kListed);
+  EXPECT_EQ(policy(0).shared_libraries, std::vector<std::string>{"A.*"});
+  EXPECT_EQ(policy(1).share_libraries, LibrarySharing::kReviewed);
+  EXPECT_TRUE(policy(1).shared_libraries.empty());
+  EXPECT_EQ(policy(2).share_libraries, LibrarySharing::kListed);
+  EXPECT_EQ(policy(2).shared_libraries, std::vector<std::string>{"B/1.2"});
+  EXPECT_EQ(policy(3).share_libraries, LibrarySharing::kNone);
+}
+
+TEST_F(DotnetReaderTest, AListGoesWithListedAndNamesLibraries) {
+  const auto load = [this](const std::string& keys) {
+    return LoadText(absl::StrCat("version: 1\ngroups:\n- name: a\n  dotnet: {", keys, "}\n"));
+  };
+  ExpectOnly(load("share_libraries: listed"), 4, 11, "groups[0].dotnet.shared_libraries",
+             "needs a list");
+  ExpectOnly(load("share_libraries: listed, shared_libraries: []"), 4, 54,
+             "groups[0].dotnet.shared_libraries", "needs a list");
+  ExpectOnly(load("shared_libraries: [A]"), 4, 29, "groups[0].dotnet.shared_libraries",
+             "only `share_libraries: listed` has it");
+  ExpectOnly(load("share_libraries: listed, shared_libraries: [A, b.dll]"), 4, 58,
+             "groups[0].dotnet.shared_libraries[1]", "leave .dll out");
+  ExpectOnly(load("share_libraries: some"), 4, 28, "groups[0].dotnet.share_libraries", "");
+}
+
 TEST_F(DotnetReaderTest, AProfileReplacesWhatIsInheritedAndKeysComeOnTop) {
   const LoadResult result = LoadText(
       "version: 1\ngroup_defaults: {dotnet: {gen0_size: 8Mi, conserve_memory: 3}}\n"

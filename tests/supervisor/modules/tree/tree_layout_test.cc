@@ -229,7 +229,7 @@ TEST(TreeLayout, CollectRemovesWhatIsNotKept) {
   const LaidTree second = world.LayOut("shop", {"data/**"});
   std::ofstream(second.path + "/data/x") << "mine";
   const auto collection =
-      world.layout().Collect({{"shop", {second.manifest.id()}}}, absl::ZeroDuration());
+      world.layout().Collect({{"shop", {second.manifest.id()}}}, {}, absl::ZeroDuration());
   ASSERT_TRUE(collection.ok()) << collection.status();
   EXPECT_THAT(collection->removed, ElementsAre(other.path, first.path));
   EXPECT_FALSE(std::filesystem::exists(first.path));
@@ -245,13 +245,33 @@ TEST(TreeLayout, CollectLeavesWhatIsYoungOrNoTree) {
   const LaidTree tree = world.LayOut("shop");
   std::filesystem::create_directories(world.state() + "/trees/shop/notes");
   std::ofstream(world.state() + "/trees/readme") << "x";
-  const auto collection = world.layout().Collect({}, absl::Hours(1));
+  const auto collection = world.layout().Collect({}, {}, absl::Hours(1));
   EXPECT_EQ(collection->young, 1u);
   EXPECT_THAT(collection->removed, IsEmpty());
   EXPECT_TRUE(std::filesystem::exists(tree.path));
-  ASSERT_TRUE(world.layout().Collect({}, absl::ZeroDuration()).ok());
+  ASSERT_TRUE(world.layout().Collect({}, {}, absl::ZeroDuration()).ok());
   EXPECT_TRUE(std::filesystem::exists(world.state() + "/trees/shop/notes"));
   EXPECT_TRUE(std::filesystem::exists(world.state() + "/trees/readme"));
+}
+
+TEST(TreeLayout, ALibraryIsKeptByTheHashOfItsFile) {
+  TreeWorld world;
+  world.Write("a.json", "a");
+  const auto published = world.Publish();
+  ASSERT_TRUE(published.ok()) << published.status();
+  const std::string used(64, 'a');
+  const std::string unused(64, 'b');
+  const auto first = world.layout().LayOutLibrary(used, published->manifest);
+  const auto second = world.layout().LayOutLibrary(unused, published->manifest);
+  ASSERT_TRUE(first.ok() && second.ok()) << first.status() << second.status();
+  EXPECT_EQ(*first, world.state() + "/trees/+" + used + "/" + published->manifest.id());
+  // It has no data folder.
+  EXPECT_TRUE(std::filesystem::is_empty(world.state() + "/data"));
+  EXPECT_EQ(world.layout().LayOutLibrary(used, published->manifest).value(), *first);
+  const auto collection = world.layout().Collect({}, {used}, absl::ZeroDuration());
+  ASSERT_TRUE(collection.ok()) << collection.status();
+  EXPECT_THAT(collection->removed, ElementsAre(*second));
+  EXPECT_EQ(ContentOf(*first + "/a.json"), "a");
 }
 
 TEST(TreeLayout, CollectGoesThroughNoLinks) {
@@ -263,7 +283,7 @@ TEST(TreeLayout, CollectGoesThroughNoLinks) {
   std::ofstream(world.state() + "/elsewhere/x") << "x";
   std::filesystem::create_symlink("../../elsewhere",
                                   world.state() + "/trees/shop/" + std::string(64, 'b'));
-  ASSERT_TRUE(world.layout().Collect({}, absl::ZeroDuration()).ok());
+  ASSERT_TRUE(world.layout().Collect({}, {}, absl::ZeroDuration()).ok());
   EXPECT_EQ(ContentOf(world.state() + "/elsewhere/x"), "x");
   EXPECT_EQ(ContentOf(world.state() + "/data/shop/uploads/a"), "x");
   EXPECT_FALSE(std::filesystem::exists(tree.path));

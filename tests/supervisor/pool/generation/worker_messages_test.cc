@@ -59,6 +59,7 @@ TEST(WorkerMessages, AnApplicationIsToldWhatItNeeds) {
   service.environment = {{"A", "1"}, {"B", ""}};
   service.arguments = {"--verbose"};
   service.data_protection_name = "orders";
+  service.shared_libraries = {"/trees/+1/2/A.dll"};
   service.listeners = {{"http://127.0.0.1:8101", listener.get(), "Grpc"}};
   service.limits.request_timeout = absl::ZeroDuration();
   const worker::v1::AssignRequest request = *ToAssignRequest(service, absl::Seconds(60));
@@ -70,6 +71,8 @@ TEST(WorkerMessages, AnApplicationIsToldWhatItNeeds) {
   EXPECT_EQ(request.arguments(0), "--verbose");
   EXPECT_EQ(request.data_protection_name(), "orders");
   EXPECT_EQ(request.isolation(), v1::ISOLATION_SHARED);
+  ASSERT_EQ(request.shared_libraries_size(), 1);
+  EXPECT_EQ(request.shared_libraries(0), "/trees/+1/2/A.dll");
   EXPECT_EQ(request.endpoints(0).endpoint(), "Grpc");
   EXPECT_TRUE(request.limits().has_request_timeout());
   EXPECT_EQ(request.limits().request_timeout().seconds(), 0);

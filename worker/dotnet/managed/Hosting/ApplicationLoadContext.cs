@@ -11,8 +11,9 @@ namespace Cohost.Worker;
 
 /// <summary>
 /// The load context of one application: its own assemblies and native libraries, as its deps.json
-/// says; what the framework has comes from the default context. Not collectible, because that costs
-/// ReadyToRun code and tiering. Thread-safe; lives as long as the process.
+/// says; what the framework has comes from the default context, and libraries that it shares with
+/// its neighbours from theirs. Not collectible, because that costs ReadyToRun code and tiering.
+/// Thread-safe; lives as long as the process.
 /// </summary>
 internal sealed class ApplicationLoadContext : AssemblyLoadContext
 {
@@ -20,11 +21,16 @@ internal sealed class ApplicationLoadContext : AssemblyLoadContext
 
     private readonly AssemblyDependencyResolver _resolver;
 
+    // By name.
+    private readonly FrozenDictionary<string, string> _shared;
+
     internal ApplicationLoadContext(ServiceSpec spec)
         : base(spec.Name, isCollectible: false)
     {
         Row = spec.Row;
         _resolver = new AssemblyDependencyResolver(spec.Application);
+        _shared = spec.SharedLibraries.ToFrozenDictionary(
+            path => Path.GetFileNameWithoutExtension(path), StringComparer.OrdinalIgnoreCase);
     }
 
     /// <summary>Of the service.</summary>
@@ -33,6 +39,11 @@ internal sealed class ApplicationLoadContext : AssemblyLoadContext
     protected override Assembly? Load(AssemblyName assemblyName)
     {
         if (assemblyName.Name is null || s_framework.Contains(assemblyName.Name)) return null;
+        if (string.IsNullOrEmpty(assemblyName.CultureName) &&
+            _shared.TryGetValue(assemblyName.Name, out string? shared))
+        {
+            return SharedLibraries.OfProcess.Load(shared, _shared);
+        }
         string? path = _resolver.ResolveAssemblyToPath(assemblyName);
         return path is null ? null : LoadFromAssemblyPath(path);
     }

@@ -23,6 +23,9 @@ internal static class CurrentService
 
     internal static int Row => s_tag.Value?.Row ?? Boundary.NoService;
 
+    /// <summary>Null: none.</summary>
+    internal static ServiceTag? Tag => s_tag.Value;
+
     internal static void Set(ServiceTag? tag) => s_tag.Value = tag;
 
     private static void OnChanged(AsyncLocalValueChangedArgs<ServiceTag?> change)

@@ -30,6 +30,10 @@ internal sealed record ServiceSpec
 
     public IReadOnlyList<ServiceEndpoint> Endpoints { get; init; } = [];
 
+    /// <summary>Paths of libraries that exist once for all services that name them: NAME.dll, with
+    /// all that they reference outside of the framework.</summary>
+    public IReadOnlyList<string> SharedLibraries { get; init; } = [];
+
     /// <summary>Requests in the application's code at a time; 0: no limit.</summary>
     public int Concurrency { get; init; }
 

@@ -29,4 +29,6 @@ app.MapGet("/total", async (Shop shop) =>
         .Select(group => new { Expensive = group.Key, Total = group.Sum(article => article.Price) })
         .OrderBy(row => row.Expensive).ToListAsync());
 
+app.MapGet("/copies", Copies.Describe);
+
 app.Run();
