@@ -17,6 +17,7 @@
 #include "tests/benchmarks/benchmark_report.h"
 #include "tests/benchmarks/closed_loop.h"
 #include "tests/benchmarks/dotnet_fleet.h"
+#include "tests/support/process_view.h"
 #include "tests/worker/dotnet/applications.h"
 
 namespace cohost::benchmarks {
@@ -51,10 +52,18 @@ void RunOnServersProcessor(pid_t process) {
   }
 }
 
-double RequestsPerSecond(ClosedLoop& clients, uint64_t requests) {
+struct Figures {
+  double requests_per_second = 0;
+  absl::Duration cpu;  // of the server, for each request
+};
+
+Figures Ask(ClosedLoop& clients, pid_t server, uint64_t requests) {
+  const absl::Duration cpu_before = testing::CpuTimeOf(server);
   const absl::Time begin = absl::Now();
   (void)clients.Run(requests);
-  return static_cast<double>(requests) / absl::ToDoubleSeconds(absl::Now() - begin);
+  const double count = static_cast<double>(requests);
+  return {count / absl::ToDoubleSeconds(absl::Now() - begin),
+          (testing::CpuTimeOf(server) - cpu_before) / count};
 }
 
 void Benchmark() {
@@ -69,16 +78,22 @@ void Benchmark() {
 
   ClosedLoop of_shared(shared.ports().front(), kConnections);
   ClosedLoop of_own(own.ports().front(), kConnections);
-  (void)RequestsPerSecond(of_shared, kWarmUp);
-  (void)RequestsPerSecond(of_own, kWarmUp);
-  std::vector<double> ratios, values, peers;
+  const pid_t worker = shared.processes().back();
+  const pid_t process = own.processes().front();
+  (void)Ask(of_shared, worker, kWarmUp);
+  (void)Ask(of_own, process, kWarmUp);
+  std::vector<double> ratios, cpu_ratios, values, peers;
   for (int i = 0; i < kPairs; ++i) {
-    values.push_back(RequestsPerSecond(of_shared, kRequests));
-    peers.push_back(RequestsPerSecond(of_own, kRequests));
-    ratios.push_back(values.back() / peers.back());
+    const Figures ours = Ask(of_shared, worker, kRequests);
+    const Figures alone = Ask(of_own, process, kRequests);
+    values.push_back(ours.requests_per_second);
+    peers.push_back(alone.requests_per_second);
+    ratios.push_back(ours.requests_per_second / alone.requests_per_second);
+    cpu_ratios.push_back(absl::FDivDuration(ours.cpu, alone.cpu));
   }
   BenchmarkReport("dotnet_throughput", Median(values), "requests/s")
       .Compare("dotnet Minimal.dll by itself, tuned", Median(peers), Median(ratios))
+      .Note("cpu_of_a_request_ratio", Median(cpu_ratios))
       .Print();
 }
 

@@ -35,33 +35,56 @@ internal sealed class ServiceApplication<TContext>(
     {
         IFeatureCollection? features = _httpContext?.Invoke(context)?.Features;
         ServiceRequest? request = features is null ? null : ServiceRequest.Of(features);
-        return request is null
-            ? inner.ProcessRequestAsync(context)
-            : ProcessAsync(context, features!, request);
+        if (request is null) return inner.ProcessRequestAsync(context);
+        AdmissionResult result = service.Requests.Admission.TryEnter(request);
+        return result == AdmissionResult.Entered
+            ? Process(context, features!, request)
+            : WaitAsync(result, context, features!, request);
     }
 
     public void DisposeContext(TContext context, Exception? exception)
     {
         IFeatureCollection? features = _httpContext?.Invoke(context)?.Features;
         if (features is not null && ServiceRequest.Of(features) is { } request)
-            service.Requests.End(features, request);
+            service.Requests.End(request);
         inner.DisposeContext(context, exception);
     }
 
-    private async Task ProcessAsync(
-        TContext context, IFeatureCollection features, ServiceRequest request)
+    private async Task WaitAsync(
+        AdmissionResult result, TContext context, IFeatureCollection features,
+        ServiceRequest request)
     {
-        AdmissionResult result = service.Requests.Admission.TryEnter(request);
         if (result == AdmissionResult.Queued)
             result = await service.Requests.Admission.WaitAsync(request).ConfigureAwait(false);
-        if (result != AdmissionResult.Entered)
-        {
+        if (result == AdmissionResult.Entered)
+            await Process(context, features, request).ConfigureAwait(false);
+        else
             await service.Requests.RefuseAsync(features, result).ConfigureAwait(false);
-            return;
-        }
+    }
+
+    // Most requests are answered without a wait, and then nothing is made that could wait.
+    private Task Process(TContext context, IFeatureCollection features, ServiceRequest request)
+    {
+        Task work;
         try
         {
-            await inner.ProcessRequestAsync(context).ConfigureAwait(false);
+            work = inner.ProcessRequestAsync(context);
+        }
+        catch (Exception e)
+        {
+            work = Task.FromException(e);
+        }
+        if (!work.IsCompletedSuccessfully || request.TimedOut)
+            return EndAsync(work, features, request);
+        Leave(features, request);
+        return work;
+    }
+
+    private async Task EndAsync(Task work, IFeatureCollection features, ServiceRequest request)
+    {
+        try
+        {
+            await work.ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (request.TimedOut)
         {
@@ -69,14 +92,19 @@ internal sealed class ServiceApplication<TContext>(
         }
         finally
         {
-            service.Process.AfterRequest(service);
-            service.Requests.Admission.Leave(request);
-            request.StayIn(features);
+            Leave(features, request);
         }
         if (request.TimedOut)
         {
             await service.Requests.RefuseAsync(features, AdmissionResult.TimedOut)
                 .ConfigureAwait(false);
         }
+    }
+
+    private void Leave(IFeatureCollection features, ServiceRequest request)
+    {
+        service.Process.AfterRequest(service);
+        service.Requests.Admission.Leave(request);
+        request.StayIn(features);
     }
 }

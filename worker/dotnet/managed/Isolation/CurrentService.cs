@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 using System;
-using System.Diagnostics;
 using System.Threading;
 
 namespace Cohost.Worker;
@@ -16,6 +15,8 @@ namespace Cohost.Worker;
 internal static class CurrentService
 {
     private static readonly AsyncLocal<ServiceTag?> s_tag = new(OnChanged);
+
+    private const long NanosecondsPerTick = 1_000_000;
 
     // What the thread had allocated when it came to its present service.
     [ThreadStatic]
@@ -35,7 +36,8 @@ internal static class CurrentService
         change.PreviousValue?.Allocated(allocated - s_allocatedBefore);
         s_allocatedBefore = allocated;
         int row = change.CurrentValue?.Row ?? Boundary.NoService;
-        // On Linux a timestamp is the monotonic clock in nanoseconds, as SteadyTime.
-        Boundary.SetService(row, row < 0 ? 0 : Stopwatch.GetTimestamp());
+        // The monotonic clock as SteadyTime has it, a few milliseconds late: this is called twice a
+        // request, and who reads it looks for seconds.
+        Boundary.SetService(row, row < 0 ? 0 : Environment.TickCount64 * NanosecondsPerTick);
     }
 }

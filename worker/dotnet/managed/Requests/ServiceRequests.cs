@@ -55,10 +55,9 @@ internal sealed class ServiceRequests
     }
 
     /// <summary>The answer has been handed on, or will never be.</summary>
-    internal void End(IFeatureCollection features, ServiceRequest request)
+    internal void End(ServiceRequest request)
     {
-        IHttpResponseFeature? response = features.Get<IHttpResponseFeature>();
-        int code = response is { HasStarted: true } ? response.StatusCode : 0;
+        int code = request.HasAnswer ? request.Response!.StatusCode : 0;
         TimeSpan elapsed = _clock.GetElapsedTime(request.Start);
         _counters.RequestFinished(code, elapsed.Ticks * TimeSpan.NanosecondsPerTick);
         request.Connection?.RequestEnds();
