@@ -32,6 +32,11 @@ std::vector<std::string> DotnetEnvironment(const GroupPolicy& policy, const std:
       Flag("DOTNET_gcConcurrent", dotnet.concurrent), Flag("DOTNET_TieredPGO", dotnet.tiered_pgo),
       Flag("DOTNET_EnableWriteXorExecute", dotnet.write_xor_execute),
       Flag("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", dotnet.invariant_globalization)};
+  // Threads of the pool that have nothing to do would spin before they sleep, and take from their
+  // neighbours what they save of one application's next request.
+  if (dotnet.profile == DotnetProfile::kDensity) {
+    environment.emplace_back("DOTNET_ThreadPool_UnfairSemaphoreSpinLimit=0");
+  }
   if (dotnet.gen0_size.count > 0) {
     environment.push_back(Number("DOTNET_GCgen0size", dotnet.gen0_size.count));
   }

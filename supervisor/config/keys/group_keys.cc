@@ -171,7 +171,8 @@ constexpr Key kDotnetKeys[] = {
      .type = kChoice,
      .default_text = "density",
      .choices = "density|throughput",
-     .doc = "Sets the defaults of the keys below. `density`: many applications in little memory. "
+     .doc = "Sets the defaults of the keys below. `density`: many applications in little memory, "
+            "and threads that sleep as soon as they have nothing to do. "
             "`throughput`: as .NET itself runs one web application (`gc: server`, `concurrent` and "
             "`tiered_pgo`, `gen0_size` 0).",
      .example = "throughput"},

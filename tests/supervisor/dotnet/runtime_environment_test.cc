@@ -18,7 +18,8 @@ TEST(DotnetEnvironment, DensityIsTheDefault) {
       DotnetEnvironment({}, "/opt/dotnet"),
       ElementsAre("DOTNET_gcServer=0", "DOTNET_gcConcurrent=0", "DOTNET_TieredPGO=0",
                   "DOTNET_EnableWriteXorExecute=0", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=0",
-                  "DOTNET_GCgen0size=0x400000", "DOTNET_ROOT=/opt/dotnet"));
+                  "DOTNET_ThreadPool_UnfairSemaphoreSpinLimit=0", "DOTNET_GCgen0size=0x400000",
+                  "DOTNET_ROOT=/opt/dotnet"));
 }
 
 TEST(DotnetEnvironment, ThroughputIsWhatTheRuntimeDoesByItself) {
@@ -26,8 +27,8 @@ TEST(DotnetEnvironment, ThroughputIsWhatTheRuntimeDoesByItself) {
   policy.dotnet = DotnetPolicy::Of(DotnetProfile::kThroughput);
   EXPECT_THAT(DotnetEnvironment(policy, ""),
               AllOf(Contains("DOTNET_gcServer=1"), Contains("DOTNET_gcConcurrent=1"),
-                    Contains("DOTNET_TieredPGO=1"), Not(Contains(HasSubstr("gen0size"))),
-                    Not(Contains(HasSubstr("ROOT")))));
+                    Contains("DOTNET_TieredPGO=1"), Not(Contains(HasSubstr("SpinLimit"))),
+                    Not(Contains(HasSubstr("gen0size"))), Not(Contains(HasSubstr("ROOT")))));
 }
 
 TEST(DotnetEnvironment, NumbersAreHexadecimal) {
