@@ -133,13 +133,13 @@ TEST_F(DotnetReaderTest, AListGoesWithListedAndNamesLibraries) {
   };
   ExpectOnly(load("share_libraries: listed"), 4, 11, "groups[0].dotnet.shared_libraries",
              "needs a list");
-  ExpectOnly(load("share_libraries: listed, shared_libraries: []"), 4, 54,
+  ExpectOnly(load("share_libraries: listed, shared_libraries: []"), 4, 55,
              "groups[0].dotnet.shared_libraries", "needs a list");
-  ExpectOnly(load("shared_libraries: [A]"), 4, 29, "groups[0].dotnet.shared_libraries",
+  ExpectOnly(load("shared_libraries: [A]"), 4, 30, "groups[0].dotnet.shared_libraries",
              "only `share_libraries: listed` has it");
-  ExpectOnly(load("share_libraries: listed, shared_libraries: [A, b.dll]"), 4, 58,
+  ExpectOnly(load("share_libraries: listed, shared_libraries: [A, b.dll]"), 4, 59,
              "groups[0].dotnet.shared_libraries[1]", "leave .dll out");
-  ExpectOnly(load("share_libraries: some"), 4, 28, "groups[0].dotnet.share_libraries", "");
+  ExpectOnly(load("share_libraries: some"), 4, 29, "groups[0].dotnet.share_libraries", "");
 }
 
 TEST_F(DotnetReaderTest, AProfileReplacesWhatIsInheritedAndKeysComeOnTop) {
