@@ -144,6 +144,11 @@ void HostGateway::MeasureUnshared(Caller caller, uint32_t samples,
   });
 }
 
+void HostGateway::Record(HostEvent event) {
+  boost::asio::post(
+      loop_, [this, event = std::move(event)]() mutable { operations_.Record(std::move(event)); });
+}
+
 void HostGateway::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                              std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) {
   boost::asio::post(loop_, [this, after_id, last, limit, done = std::move(done)] {

@@ -45,6 +45,7 @@ class HostOperations {
       std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) = 0;
   virtual void MeasureUnshared(const Caller& caller, uint32_t samples,
                                std::function<void(absl::StatusOr<UnsharedMemory>)> done) = 0;
+  virtual void Record(HostEvent event) = 0;
   virtual void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                           std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) = 0;
   virtual uint64_t SubscribeEvents(std::function<void(const HostEvent&)> event) = 0;
@@ -94,6 +95,7 @@ class HostGateway final : public HostControl {
       std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) override;
   void MeasureUnshared(Caller caller, uint32_t samples,
                        std::function<void(absl::StatusOr<UnsharedMemory>)> done) override;
+  void Record(HostEvent event) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
   std::function<void()> SubscribeEvents(std::function<void(const HostEvent&)> event) override;

@@ -130,6 +130,7 @@ struct WorkerView {
   std::optional<absl::Time> next_attempt;
   std::optional<absl::Duration> ready_after;
   std::string log_file;
+  std::string diagnostics_folder;  // where its .NET runtime has its socket; empty: nowhere
 };
 
 struct GroupView {

@@ -293,6 +293,7 @@ int Supervisor::PutInForce(FirstDeployment first) {
                  {{"text", AsStd(id.status().message())}});
   }
   settings.log_folder = host_.state_dir + "/logs";
+  settings.worker_folders = host_.runtime_dir + "/workers";
   settings.environment = WorkerEnvironment();
   settings.seed = static_cast<uint64_t>(SystemClock().Steady().nanoseconds);
   const PoolParts parts{loop_,    timers_,  SystemClock(), *keeper_,
@@ -335,6 +336,7 @@ int Supervisor::OpenEndpoints() {
   if (!admin.ok()) return Complain(2, admin.status());
   AdminServerOptions admin_options;
   admin_options.version = options_.version;
+  admin_options.dumps_folder = host_.state_dir + "/dumps";
   admin_options.on_problem = [this](std::string_view text) {
     log_.Warning("admin", {{"text", text}});
   };
@@ -614,6 +616,8 @@ void Supervisor::MeasureUnshared(const Caller& caller, uint32_t samples,
                                     deployer_->stopped(), *listeners_, ids),
                      samples, std::move(done));
 }
+
+void Supervisor::Record(HostEvent event) { events_->Record(std::move(event)); }
 
 void Supervisor::ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                             std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) {

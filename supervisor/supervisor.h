@@ -115,6 +115,7 @@ class Supervisor final : public PoolObserver, public HostOperations {
       std::function<void(absl::StatusOr<std::shared_ptr<const HostSnapshot>>)> done) override;
   void MeasureUnshared(const Caller& caller, uint32_t samples,
                        std::function<void(absl::StatusOr<UnsharedMemory>)> done) override;
+  void Record(HostEvent event) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
   uint64_t SubscribeEvents(std::function<void(const HostEvent&)> event) override;

@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
   WorkerOptions options;
   options.dotnet.shim = DefaultShim();
   options.dotnet.places.environment = Environment("DOTNET_ROOT");
+  options.dotnet.diagnostics_folder = Environment("COHOST_DIAGNOSTICS_FOLDER");
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--help") {

@@ -36,8 +36,9 @@ constexpr auto kGrace = std::chrono::milliseconds(100);
 // all of this alive.
 class AdminServer::Parts {
  public:
-  Parts(HostControl& host, const std::string& version)
-      : service_(host, peers_, poller_, SystemClock(), version), health_(host, poller_) {}
+  Parts(HostControl& host, const AdminServerOptions& options)
+      : service_(host, peers_, poller_, SystemClock(), options.version, options.dumps_folder),
+        health_(host, poller_) {}
 
   absl::Status StartServer() {
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -99,7 +100,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(HostControl& hos
                                                                 boost::asio::io_context& loop,
                                                                 UniqueFd listener,
                                                                 AdminServerOptions options) {
-  auto parts = std::make_shared<Parts>(host, options.version);
+  auto parts = std::make_shared<Parts>(host, options);
   AdminAcceptor::Options accepting;
   accepting.allowed_uids = std::move(options.allowed_uids);
   accepting.max_connections = options.max_connections;

@@ -26,6 +26,8 @@ namespace cohost::supervisor {
 struct AdminServerOptions {
   // Of the build, as Status.version shows it.
   std::string version;
+  // For core dumps of workers while they are handed over; made when it is needed.
+  std::string dumps_folder;
   // Who may connect besides uid 0 and the supervisor's own.
   std::vector<uid_t> allowed_uids;
   // Open connections; one more is closed at once.

@@ -36,6 +36,10 @@ grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const abs
   return reactor;
 }
 
+absl::Status UnknownCaller() {
+  return absl::PermissionDeniedError("the caller's user is not known any more");
+}
+
 // A stream that ends at once.
 template <typename Message>
 grpc::ServerWriteReactor<Message>* Refuse(const absl::Status& status) {
@@ -98,11 +102,12 @@ absl::Status CheckMutation(const std::string& request_id, uint64_t if_revision, 
 }  // namespace
 
 AdminService::AdminService(HostControl& host, const PeerRegistry& peers, StreamPoller& poller,
-                           const Clock& clock, std::string version)
+                           const Clock& clock, std::string version, std::string dumps_folder)
     : host_(host),
       peers_(peers),
       poller_(poller),
       version_(std::move(version)),
+      diagnostics_(host, std::move(dumps_folder)),
       requests_(std::make_shared<RequestTable>(clock)) {}
 
 AdminService::Unary* AdminService::GetStatus(Context* context, const admin::v1::GetStatusRequest*,
@@ -213,9 +218,7 @@ AdminService::Unary* AdminService::MeasureUnshared(Context* context,
                                absl::StrCat("samples is ", samples, "; at most ", kMostSamples)));
   }
   const std::optional<uid_t> uid = peers_.Find(context->peer());
-  if (!uid) {
-    return Finish(context, absl::PermissionDeniedError("the caller's user is not known any more"));
-  }
+  if (!uid) return Finish(context, UnknownCaller());
   auto* call = new PendingCall;
   host_.MeasureUnshared(Caller{*uid, "", 0}, samples,
                         [ticket = call->ticket(), response](absl::StatusOr<UnsharedMemory> memory) {
@@ -264,9 +267,7 @@ AdminService::Unary* AdminService::Mutate(Context* context, const Request& reque
                                           Response* response, absl::Status problem,
                                           std::function<void(Caller, Done)> work) {
   const std::optional<uid_t> uid = peers_.Find(context->peer());
-  if (!uid) {
-    return Finish(context, absl::PermissionDeniedError("the caller's user is not known any more"));
-  }
+  if (!uid) return Finish(context, UnknownCaller());
   auto* call = new PendingCall;
   const auto ticket = call->ticket();
   const auto answer = [ticket, response](const RequestTable::Outcome& outcome) {
@@ -462,6 +463,20 @@ grpc::ServerWriteReactor<admin::v1::LogLine>* AdminService::WatchLogs(
   const absl::Status problem = CheckLogsRequest(*host_.snapshot(), *request);
   if (!problem.ok()) return Refuse<admin::v1::LogLine>(problem);
   return LogStream::Open(host_, poller_, *request);
+}
+
+DiagnosticsCalls::Call* AdminService::DumpWorker(Context* context,
+                                                 const admin::v1::DumpWorkerRequest* request) {
+  const std::optional<uid_t> uid = peers_.Find(context->peer());
+  if (!uid) return Refuse<admin::v1::DiagnosticsPart>(UnknownCaller());
+  return diagnostics_.Dump(*uid, *request);
+}
+
+DiagnosticsCalls::Call* AdminService::TraceWorker(Context* context,
+                                                  const admin::v1::TraceWorkerRequest* request) {
+  const std::optional<uid_t> uid = peers_.Find(context->peer());
+  if (!uid) return Refuse<admin::v1::DiagnosticsPart>(UnknownCaller());
+  return diagnostics_.Trace(*uid, *request);
 }
 
 }  // namespace cohost::supervisor

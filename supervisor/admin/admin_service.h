@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "proto/admin.grpc.pb.h"
+#include "supervisor/admin/diagnostics_calls.h"
 #include "supervisor/admin/host_control.h"
 #include "supervisor/admin/peer_registry.h"
 #include "supervisor/admin/request_table.h"
@@ -20,7 +21,7 @@ namespace cohost::supervisor {
 class AdminService final : public admin::v1::Admin::CallbackService {
  public:
   AdminService(HostControl& host, const PeerRegistry& peers, StreamPoller& poller,
-               const Clock& clock, std::string version);
+               const Clock& clock, std::string version, std::string dumps_folder);
 
  private:
   using Context = grpc::CallbackServerContext;
@@ -59,6 +60,8 @@ class AdminService final : public admin::v1::Admin::CallbackService {
       Context*, const admin::v1::WatchEventsRequest*) override;
   grpc::ServerWriteReactor<admin::v1::LogLine>* WatchLogs(
       Context*, const admin::v1::WatchLogsRequest*) override;
+  DiagnosticsCalls::Call* DumpWorker(Context*, const admin::v1::DumpWorkerRequest*) override;
+  DiagnosticsCalls::Call* TraceWorker(Context*, const admin::v1::TraceWorkerRequest*) override;
 
   // Once a mutation's outcome is known: `response` is null when the status is not OK.
   using Done = std::function<void(const absl::Status&, const google::protobuf::Message* response)>;
@@ -73,6 +76,7 @@ class AdminService final : public admin::v1::Admin::CallbackService {
   const PeerRegistry& peers_;
   StreamPoller& poller_;
   const std::string version_;
+  DiagnosticsCalls diagnostics_;
   // Shared with outcomes that are still to come, perhaps after the server's end.
   const std::shared_ptr<RequestTable> requests_;
 };

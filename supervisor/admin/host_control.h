@@ -186,6 +186,8 @@ class HostControl {
   virtual void MeasureUnshared(Caller caller, uint32_t samples,
                                std::function<void(absl::StatusOr<UnsharedMemory>)> done) = 0;
 
+  // Writes down what a caller has asked for.
+  virtual void Record(HostEvent event) = 0;
   // Events with id > after_id, oldest first, at most `limit`; `last` > 0: only the last so many.
   virtual void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                           std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) = 0;

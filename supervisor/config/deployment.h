@@ -151,6 +151,7 @@ struct DotnetPolicy {
   LibrarySharing share_libraries = LibrarySharing::kNone;
   // kListed: each valid for LibraryName::Parse.
   std::vector<std::string> shared_libraries;
+  bool diagnostics = true;
 
   static DotnetPolicy Of(DotnetProfile profile);
   friend bool operator==(const DotnetPolicy&, const DotnetPolicy&) = default;

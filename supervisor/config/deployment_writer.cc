@@ -109,6 +109,7 @@ void WriteDotnetPolicy(const DotnetPolicy& policy, YamlWriter& out) {
   out.Word("invariant_globalization", Boolean(policy.invariant_globalization));
   out.Word("share_libraries", LibrarySharingName(policy.share_libraries));
   out.Texts("shared_libraries", policy.shared_libraries);
+  out.Word("diagnostics", Boolean(policy.diagnostics));
   out.Close();
 }
 

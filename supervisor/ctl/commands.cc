@@ -21,12 +21,15 @@
 #include "supervisor/ctl/admin_client.h"
 #include "supervisor/ctl/check_command.h"
 #include "supervisor/ctl/completion.h"
+#include "supervisor/ctl/diagnostics/counters_command.h"
+#include "supervisor/ctl/diagnostics/download_commands.h"
 #include "supervisor/ctl/exchange/export_command.h"
 #include "supervisor/ctl/exchange/import_command.h"
 #include "supervisor/ctl/file_validation.h"
 #include "supervisor/ctl/history_views.h"
 #include "supervisor/ctl/json_text.h"
 #include "supervisor/ctl/memory_views.h"
+#include "supervisor/ctl/message_durations.h"
 #include "supervisor/ctl/signing_commands.h"
 
 namespace cohost::supervisor {
@@ -77,6 +80,9 @@ class Command {
   int StopOrStart();
   int Events();
   int Logs();
+  int Dump() { return RunDump(invocation_, *client_, look_, out_, errors_); }
+  int Trace() { return RunTrace(invocation_, *client_, look_, out_, errors_); }
+  int Counters() { return RunCounters(invocation_, *client_, look_, out_, errors_); }
   int Version();
 
   int Fail(const Failure& failure) {
@@ -272,9 +278,7 @@ int Command::Deploy() {
   request.set_service(invocation_.name);
   request.set_path(invocation_.path);
   request.set_wait(invocation_.wait);
-  const int64_t nanoseconds = absl::ToInt64Nanoseconds(invocation_.canary_time);
-  request.mutable_canary_time()->set_seconds(nanoseconds / 1'000'000'000);
-  request.mutable_canary_time()->set_nanos(static_cast<int32_t>(nanoseconds % 1'000'000'000));
+  SetDuration(invocation_.canary_time, request.mutable_canary_time());
   v1::DeployResponse response;
   const grpc::Status call =
       Call(&Stub::Deploy, request, &response, kChangeTimeout + invocation_.canary_time);
@@ -463,17 +467,18 @@ int Command::Run() {
   if (const Failure* failure = std::get_if<Failure>(&connected)) return Fail(*failure);
   client_ = std::move(std::get<std::unique_ptr<AdminClient>>(connected));
   static const auto& commands = *new std::map<std::string, int (Command::*)()>{
-      {"status", &Command::Status},    {"services", &Command::Services},
-      {"groups", &Command::Groups},    {"workers", &Command::Workers},
-      {"modules", &Command::Modules},  {"memory", &Command::Memory},
-      {"plan", &Command::Plan},        {"validate", &Command::Validate},
-      {"reload", &Command::Reload},    {"recycle", &Command::Recycle},
-      {"stop", &Command::StopOrStart}, {"start", &Command::StopOrStart},
-      {"deploy", &Command::Deploy},    {"rollback", &Command::Rollback},
-      {"history", &Command::History},  {"fsck", &Command::Fsck},
-      {"export", &Command::Export},    {"import", &Command::Import},
-      {"events", &Command::Events},    {"logs", &Command::Logs},
-      {"version", &Command::Version},
+      {"status", &Command::Status},     {"services", &Command::Services},
+      {"groups", &Command::Groups},     {"workers", &Command::Workers},
+      {"modules", &Command::Modules},   {"memory", &Command::Memory},
+      {"plan", &Command::Plan},         {"validate", &Command::Validate},
+      {"reload", &Command::Reload},     {"recycle", &Command::Recycle},
+      {"stop", &Command::StopOrStart},  {"start", &Command::StopOrStart},
+      {"deploy", &Command::Deploy},     {"rollback", &Command::Rollback},
+      {"history", &Command::History},   {"fsck", &Command::Fsck},
+      {"export", &Command::Export},     {"import", &Command::Import},
+      {"events", &Command::Events},     {"logs", &Command::Logs},
+      {"dump", &Command::Dump},         {"trace", &Command::Trace},
+      {"counters", &Command::Counters}, {"version", &Command::Version},
   };
   return (this->*commands.at(invocation_.command))();
 }

@@ -22,7 +22,8 @@ _cohostctl() {
   case $previous in
     --socket|--key|--modules-to) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     -o|--output) mapfile -t COMPREPLY < <(compgen -W "table json" -- "$current"); return ;;
-    --timeout|--last) COMPREPLY=(); return ;;
+    --kind) mapfile -t COMPREPLY < <(compgen -W "mini heap full" -- "$current"); return ;;
+    --timeout|--last|--slot|--duration|--interval|--provider) COMPREPLY=(); return ;;
   esac
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case " @COMMANDS@ " in
@@ -36,11 +37,14 @@ _cohostctl() {
       modules) words="$words --key" ;;
       export) words="$words --modules" ;;
       import) words="$words --yes --dry-run --modules-to" ;;
+      dump) words="$words --slot --kind" ;;
+      trace) words="$words --slot --duration --provider" ;;
+      counters) words="$words --slot --duration --interval" ;;
     esac
   else
     case $command in
       '') words="@COMMANDS@" ;;
-      services|stop|start) words=$(_cohostctl_names services) ;;
+      services|stop|start|dump|trace|counters) words=$(_cohostctl_names services) ;;
       groups|workers) words=$(_cohostctl_names groups) ;;
       recycle) words=$(_cohostctl_names groups workers) ;;
       logs) words=$(_cohostctl_names services groups workers) ;;
@@ -76,7 +80,7 @@ _cohostctl() {
   done
   case $command in
     '') names=($commands) ;;
-    services|stop|start) names=(${(f)"$(_cohostctl_names services)"}) ;;
+    services|stop|start|dump|trace|counters) names=(${(f)"$(_cohostctl_names services)"}) ;;
     groups|workers) names=(${(f)"$(_cohostctl_names groups)"}) ;;
     recycle) names=(${(f)"$(_cohostctl_names groups workers)"}) ;;
     logs) names=(${(f)"$(_cohostctl_names services groups workers)"}) ;;
@@ -106,7 +110,7 @@ complete -c cohostctl -n "not __fish_seen_subcommand_from $commands" -a "$comman
 complete -c cohostctl -l socket -r -F -d "admin socket of the host"
 complete -c cohostctl -s o -l output -x -a "table json" -d "output format"
 complete -c cohostctl -l timeout -x -d "how long the host may take"
-complete -c cohostctl -n "__fish_seen_subcommand_from services stop start" -a "(__cohostctl_names services)"
+complete -c cohostctl -n "__fish_seen_subcommand_from services stop start dump trace counters" -a "(__cohostctl_names services)"
 complete -c cohostctl -n "__fish_seen_subcommand_from groups workers" -a "(__cohostctl_names groups)"
 complete -c cohostctl -n "__fish_seen_subcommand_from recycle" -a "(__cohostctl_names groups workers)"
 complete -c cohostctl -n "__fish_seen_subcommand_from logs" -a "(__cohostctl_names services groups workers)"
@@ -118,6 +122,11 @@ complete -c cohostctl -n "__fish_seen_subcommand_from import" -l modules-to -r -
 complete -c cohostctl -n "__fish_seen_subcommand_from modules; and not __fish_seen_subcommand_from @MODULES@" -a "@MODULES@"
 complete -c cohostctl -n "__fish_seen_subcommand_from modules; and __fish_seen_subcommand_from @MODULES@" -F
 complete -c cohostctl -n "__fish_seen_subcommand_from modules" -l key -r -F -d "signing key"
+complete -c cohostctl -n "__fish_seen_subcommand_from dump trace counters" -l slot -x -d "which worker of the group"
+complete -c cohostctl -n "__fish_seen_subcommand_from dump" -l kind -x -a "mini heap full" -d "what it holds"
+complete -c cohostctl -n "__fish_seen_subcommand_from trace counters" -l duration -x -d "how long"
+complete -c cohostctl -n "__fish_seen_subcommand_from counters" -l interval -x -d "between two looks"
+complete -c cohostctl -n "__fish_seen_subcommand_from trace" -l provider -x -d "NAME[:KEYWORDS[:LEVEL]]"
 complete -c cohostctl -n "__fish_seen_subcommand_from completion" -a "bash zsh fish"
 complete -c cohostctl -n "__fish_seen_subcommand_from events logs" -s f -l follow -d "go on with new ones"
 complete -c cohostctl -n "__fish_seen_subcommand_from events logs" -l last -x -d "begin with the last N"

@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/nearest.h"
 #include "base/strings.h"
 #include "base/units.h"
@@ -20,6 +21,11 @@ namespace cohost::supervisor {
 namespace {
 
 constexpr const char* kDefaultSocket = "/run/cohost/admin.sock";
+constexpr absl::Duration kUsualTrace = absl::Seconds(10);
+// What the host takes.
+constexpr absl::Duration kShortestTrace = absl::Milliseconds(100);
+constexpr absl::Duration kLongestTrace = absl::Hours(1);
+constexpr uint32_t kMostLevel = 5;
 
 enum class Takes {
   kNothing,
@@ -35,7 +41,10 @@ enum class Takes {
   kShell,
   kExport,
   kImport,
-  kKeyAndFiles
+  kKeyAndFiles,
+  kDump,
+  kTrace,
+  kCounters
 };
 
 struct Command {
@@ -111,6 +120,23 @@ constexpr Command kCommands[] = {
     {"logs", Takes::kLogs, "SERVICE|GROUP[/SLOT]", "Log lines of a service or of workers",
      "a service, a group, or one slot of it",
      "cohostctl logs catalog --follow\n  cohostctl logs steady-1/0 --last 50"},
+    {"dump", Takes::kDump, "SERVICE",
+     "A core dump of the worker that runs a dotnet service, for `dotnet-dump analyze`. It holds "
+     "all "
+     "services of that worker, and their secrets; the worker stands still while it is written",
+     "a dotnet service",
+     "cohostctl dump orders\n  cohostctl dump orders --slot 1 /srv/dumps/orders.dmp\n"
+     "  cohostctl dump orders --kind mini"},
+    {"trace", Takes::kTrace, "SERVICE",
+     "What the .NET runtime of a service's worker does, for all services of that worker: a "
+     ".nettrace file for PerfView, `dotnet-trace` and the like",
+     "a dotnet service",
+     "cohostctl trace orders --duration 30s\n"
+     "  cohostctl trace orders --provider Microsoft-Windows-DotNETRuntime:0x1:5 gc.nettrace"},
+    {"counters", Takes::kCounters, "SERVICE",
+     "What the .NET runtime of a service's worker counts, for all services of that worker, beside "
+     "the service's own figures, until Ctrl-C",
+     "a dotnet service", "cohostctl counters orders\n  cohostctl counters orders --interval 5s"},
     {"completion", Takes::kShell, "SHELL", "A completion script for bash, zsh or fish",
      "bash, zsh or fish", "source <(cohostctl completion bash)"},
     {"version", Takes::kNothing, "", "Versions of cohostctl and of the host", "",
@@ -153,6 +179,9 @@ struct Options {
   Invocation invocation;
   std::string timeout;
   std::string canary_time;
+  std::string duration;
+  std::string interval;
+  std::vector<std::string> providers;
   bool path_given = false;
 };
 
@@ -246,6 +275,46 @@ void AddExchangeOptions(const Command& command, CLI::App& app, Invocation& invoc
   }
 }
 
+void AddDiagnosticsOptions(const Command& command, CLI::App& app, Options& options) {
+  Invocation& invocation = options.invocation;
+  app.add_option("--slot", invocation.slot,
+                 "which worker of its group, when the service runs in more than one")
+      ->option_text("N");
+  if (command.takes != Takes::kCounters) {
+    app.add_option_function<std::string>(
+           "FILE",
+           [&options](const std::string& path) {
+             options.path_given = true;
+             options.invocation.path = path;
+           },
+           "where it goes, mode 0600; else NAME-TIME with .dmp or .nettrace, here")
+        ->option_text(" ");
+  }
+  if (command.takes == Takes::kDump) {
+    app.add_option("--kind", invocation.dump_kind,
+                   "mini: stacks; heap: and all objects of .NET; full: all memory (heap)")
+        ->option_text("mini|heap|full")
+        ->check(CLI::IsMember({"mini", "heap", "full"}));
+    return;
+  }
+  app.add_option("--duration", options.duration,
+                 command.takes == Takes::kTrace ? "how long (10s; at most 1h)"
+                                                : "end after this time; at most 1h")
+      ->option_text("DURATION");
+  if (command.takes == Takes::kCounters) {
+    app.add_option("--interval", options.interval, "between two looks (1s)")
+        ->option_text("DURATION");
+    return;
+  }
+  app.add_option("--provider", options.providers,
+                 "instead of where threads are, collections, exceptions and contention: an "
+                 "EventSource, which of its keywords (0x1f, default all) and level (1 to 5, "
+                 "default 4); more than once")
+      ->option_text("NAME[:KEYWORDS[:LEVEL]]")
+      // One value each, so that the FILE behind is none.
+      ->allow_extra_args(false);
+}
+
 void AddArguments(const Command& command, CLI::App& app, Options& options) {
   Invocation& invocation = options.invocation;
   if (command.takes == Takes::kKeyAndFiles) {
@@ -262,6 +331,10 @@ void AddArguments(const Command& command, CLI::App& app, Options& options) {
     app.add_flag("-f,--follow", invocation.follow, "go on with new ones until Ctrl-C");
   }
   if (command.takes == Takes::kMemory) AddMemoryOptions(app, invocation);
+  if (command.takes == Takes::kDump || command.takes == Takes::kTrace ||
+      command.takes == Takes::kCounters) {
+    AddDiagnosticsOptions(command, app, options);
+  }
   app.footer(absl::StrCat("Examples:\n  ", command.examples));
 }
 
@@ -271,7 +344,9 @@ std::vector<std::string> Words(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--socket" || argument == "-o" || argument == "--output" ||
-        argument == "--timeout" || argument == "--key" || argument == "--modules-to") {
+        argument == "--timeout" || argument == "--key" || argument == "--modules-to" ||
+        argument == "--slot" || argument == "--kind" || argument == "--duration" ||
+        argument == "--interval" || argument == "--provider") {
       ++i;
     } else if (argument.empty() || argument[0] != '-') {
       words.push_back(argument);
@@ -282,6 +357,49 @@ std::vector<std::string> Words(const std::vector<std::string>& arguments) {
 
 Parsed Wrong(const std::string& message) {
   return {std::nullopt, absl::StrCat("cohostctl: ", message, "\n"), 1};
+}
+
+// "NAME", "NAME:KEYWORDS", "NAME:KEYWORDS:LEVEL"; nothing when it is none of them.
+std::optional<TraceProviderOption> ParseProvider(const std::string& text) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ':');
+  TraceProviderOption provider{parts[0], UINT64_MAX, 0};
+  if (provider.name.empty() || parts.size() > 3) return std::nullopt;
+  if (parts.size() > 1 && !absl::SimpleHexAtoi(parts[1], &provider.keywords)) return std::nullopt;
+  if (parts.size() > 2 && (!absl::SimpleAtoi(parts[2], &provider.level) || provider.level < 1 ||
+                           provider.level > kMostLevel)) {
+    return std::nullopt;
+  }
+  return provider;
+}
+
+// Fills what dump, trace and counters take; what is wrong, or empty.
+std::string TakeDiagnosticsOptions(const Options& options, Invocation& invocation) {
+  if (invocation.command == "trace") invocation.duration = kUsualTrace;
+  if (!options.duration.empty()) {
+    const auto parsed = ParseDuration(options.duration);
+    if (!parsed.ok()) return absl::StrCat("--duration: ", parsed.status().message());
+    if (*parsed < kShortestTrace || *parsed > kLongestTrace) {
+      return "--duration: from 100ms to 1h";
+    }
+    invocation.duration = *parsed;
+  }
+  if (!options.interval.empty()) {
+    const auto parsed = ParseDuration(options.interval);
+    if (!parsed.ok()) return absl::StrCat("--interval: ", parsed.status().message());
+    if (*parsed < kShortestTrace || *parsed > kLongestTrace) {
+      return "--interval: from 100ms to 1h";
+    }
+    invocation.interval = *parsed;
+  }
+  for (const std::string& text : options.providers) {
+    const auto provider = ParseProvider(text);
+    if (!provider) {
+      return absl::StrCat("--provider: '", text, "' is no NAME[:KEYWORDS[:LEVEL]]: keywords are ",
+                          "hexadecimal, a level is 1 to 5");
+    }
+    invocation.providers.push_back(*provider);
+  }
+  return "";
 }
 
 // A command that is none of `names`, told with the nearest; empty when it is one.
@@ -404,6 +522,9 @@ Parsed ParseCommandLine(const std::vector<std::string>& arguments, const char* s
     const auto parsed = ParseDuration(options.canary_time);
     if (!parsed.ok()) return Wrong(absl::StrCat("--canary-time: ", parsed.status().message()));
     invocation.canary_time = *parsed;
+  }
+  if (const std::string wrong = TakeDiagnosticsOptions(options, invocation); !wrong.empty()) {
+    return Wrong(wrong);
   }
   if (options.path_given &&
       (invocation.path.empty() || ValidUtf8(invocation.path) != invocation.path)) {

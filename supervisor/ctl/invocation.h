@@ -13,6 +13,13 @@ namespace cohost::supervisor {
 
 enum class OutputFormat { kTable, kJson };
 
+// "NAME:KEYWORDS:LEVEL" of trace.
+struct TraceProviderOption {
+  std::string name;
+  uint64_t keywords = 0;
+  uint32_t level = 0;  // 0: the host's usual one
+};
+
 // One call of cohostctl, parsed.
 struct Invocation {
   // As CommandNames has it; with one of SubcommandNames behind a blank: "modules sign".
@@ -26,10 +33,15 @@ struct Invocation {
   std::optional<uint32_t> slot;
   uint32_t last = 0;
   bool follow = false;
-  std::string path;  // of deploy, absolute; empty: none
+  std::string path;  // of deploy, dump and trace, absolute; empty: none
   bool wait = false;
   absl::Duration canary_time;
   uint64_t revision = 0;  // to which a rollback goes; 0: the one before
+  // Of dump, trace and counters.
+  std::string dump_kind = "heap";
+  std::optional<absl::Duration> duration;  // unset: until the process is ended
+  absl::Duration interval = absl::Seconds(1);
+  std::vector<TraceProviderOption> providers;
   bool collect = false;
   bool modules = false;
   bool unshared = false;

@@ -145,6 +145,11 @@ std::string ServicesView(const admin::v1::ListServicesResponse& list, const Look
   return text;
 }
 
+std::string OwnFigures(const admin::v1::Service& service) {
+  return absl::StrCat(Plural(service.requests(), "request"), ", ", FormatCount(service.errors()),
+                      " answered 5xx, ", service.in_flight(), " in flight");
+}
+
 std::string ServiceSheet(const admin::v1::Service& service, const Look& look) {
   Sheet sheet;
   sheet.Add("Name", service.name());

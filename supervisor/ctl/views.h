@@ -11,6 +11,8 @@ namespace cohost::supervisor {
 
 std::string StatusView(const admin::v1::Status& status, const Look& look);
 std::string ServicesView(const admin::v1::ListServicesResponse& list, const Look& look);
+// What is the service's own of what its worker shares, on one line.
+std::string OwnFigures(const admin::v1::Service& service);
 std::string ServiceSheet(const admin::v1::Service& service, const Look& look);
 std::string GroupsView(const admin::v1::ListGroupsResponse& list, const Look& look);
 std::string GroupSheet(const admin::v1::Group& group, const Look& look);

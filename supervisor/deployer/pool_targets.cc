@@ -112,6 +112,7 @@ PoolTarget MakePoolTarget(const PreparedDeployment& prepared, const Placement& p
     out.identity = IdentityOf(prepared, group);
     if (group.runtime == Runtime::kDotnet) {
       out.environment = DotnetEnvironment(out.policy, DotnetRootOf(prepared, group));
+      out.diagnostics = out.policy.dotnet.diagnostics;
     }
     for (const PlacedService& placed : group.services) {
       const uint64_t id = ids.Assign(placed.name);

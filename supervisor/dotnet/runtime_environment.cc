@@ -37,6 +37,7 @@ std::vector<std::string> DotnetEnvironment(const GroupPolicy& policy, const std:
   if (dotnet.profile == DotnetProfile::kDensity) {
     environment.emplace_back("DOTNET_ThreadPool_UnfairSemaphoreSpinLimit=0");
   }
+  if (!dotnet.diagnostics) environment.push_back(Flag("DOTNET_EnableDiagnostics", false));
   if (dotnet.gen0_size.count > 0) {
     environment.push_back(Number("DOTNET_GCgen0size", dotnet.gen0_size.count));
   }

@@ -2,11 +2,13 @@
 #include "supervisor/pool/pool.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "supervisor/pool/generation/worker_folder.h"
 #include "supervisor/pool/pool_snapshot.h"
 
 namespace cohost::supervisor {
@@ -64,6 +66,7 @@ absl::Status Pool::Adopt(Inheritance& inheritance) {
   });
   for (HeldEntry& entry : entries) AdoptWorker(std::move(entry), inheritance.processes);
   EndStrangers(inheritance.processes);
+  RemoveLeftFolders();
   return absl::OkStatus();
 }
 
@@ -133,6 +136,15 @@ void Pool::EndStrangers(std::vector<RunningProcess>& processes) {
   std::erase_if(processes, [](const RunningProcess& process) {
     return absl::StartsWith(process.name, "worker/");
   });
+}
+
+// Of workers that ended while no supervisor was there.
+void Pool::RemoveLeftFolders() {
+  if (parts_.settings.worker_folders.empty()) return;
+  std::set<std::string> kept;
+  ForEachGeneration([&kept](const Generation& generation) { kept.insert(generation.folder()); });
+  const absl::Status removed = RemoveOtherWorkerFolders(parts_.settings.worker_folders, kept);
+  if (!removed.ok()) Tell(std::string(removed.message()));
 }
 
 void Pool::Apply(PoolTarget target) {

@@ -97,6 +97,7 @@ class Pool final : public GroupHost {
   absl::Status AdoptLedger(std::vector<HeldEntry>& held);
   void AdoptWorker(HeldEntry entry, std::vector<RunningProcess>& processes);
   void AdoptDead(const GenerationId& id, HeldEntry entry);
+  void RemoveLeftFolders();
   void EndStrangers(std::vector<RunningProcess>& processes);
   void CheckLogs();
   void CheckStopped();

@@ -50,6 +50,9 @@ struct PoolSettings {
   // replaced. Empty: not compared.
   std::string binary_id;
   std::string log_folder;  // exists; state_dir/logs
+  // Where workers get folders of their own (generation/worker_folder.h); runtime_dir/workers.
+  // Empty: they get none.
+  std::string worker_folders;
   // The environment of every worker, "KEY=value": PATH, LANG, TZ. COHOST_GROUP, COHOST_SLOT and
   // COHOST_GENERATION are added.
   std::vector<std::string> environment;

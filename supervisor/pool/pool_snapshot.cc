@@ -146,6 +146,7 @@ WorkerView View(const Slot& slot, const Worker& worker, const Clock& clock) {
   if (generation == nullptr) return view;
   view.generation = generation->id().number;
   view.pid = generation->pid();
+  view.diagnostics_folder = generation->folder();
   view.started = generation->record().started;
   for (const auto& [id, service] : generation->roster().services()) {
     view.services.push_back(service.name.empty() ? absl::StrCat(id) : service.name);

@@ -55,6 +55,8 @@ struct GroupTarget {
   ProcessIdentity identity;  // policy.identity, resolved to numbers
   // Of its workers, beside what every worker has: "KEY=value".
   std::vector<std::string> environment;
+  // Its workers' .NET runtime takes diagnostics, in a folder of the worker's own.
+  bool diagnostics = false;
   // Services that an operator stopped are left out.
   std::vector<std::shared_ptr<const ServiceTarget>> services;
   // A new version of one of `services` is tried in slot 0 first: the other slots keep this target

@@ -207,6 +207,7 @@ void Worker::EndGeneration(const ExitRecord* record) {
   const std::unique_ptr<Generation> ended = std::move(generation_);
   if (std::exchange(cannot_be_stopped_, false))
     Tell("worker_remark", "it could be stopped at last");
+  ended->RemoveFolder();
   host_.OnGenerationEnded(*ended, record, ends());
 }
 

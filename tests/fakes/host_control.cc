@@ -242,6 +242,10 @@ uint64_t FakeHostControl::EmitOnLoop(HostEvent event) {
   return event.id;
 }
 
+void FakeHostControl::Record(HostEvent event) {
+  Post([this, event = std::move(event)]() mutable { EmitOnLoop(std::move(event)); });
+}
+
 uint64_t FakeHostControl::Emit(HostEvent event) {
   Mutex mutex;
   CondVar emitted;

@@ -64,6 +64,7 @@ class FakeHostControl : public HostControl {
   // A host of SampleHost's size, with one sample that failed when more than one is asked for.
   void MeasureUnshared(Caller caller, uint32_t samples,
                        std::function<void(absl::StatusOr<UnsharedMemory>)> done) override;
+  void Record(HostEvent event) override;
   void ReadEvents(uint64_t after_id, uint32_t last, uint32_t limit,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override;
   std::function<void()> SubscribeEvents(std::function<void(const HostEvent&)> event) override;

@@ -89,6 +89,7 @@ class CountingOperations final : public HostOperations {
     memory.services = samples;
     done(memory);
   }
+  void Record(HostEvent event) override { last_uid = event.uid.value_or(0); }
   void ReadEvents(uint64_t, uint32_t, uint32_t,
                   std::function<void(absl::StatusOr<std::vector<HostEvent>>)> done) override {
     done(std::vector<HostEvent>{});

@@ -17,7 +17,7 @@ namespace {
 absl::StatusOr<ManagedTable> FindAndStart(const DotnetOptions& options, const HostTable& host,
                                           const std::string& solo) {
   COHOST_ASSIGN_OR_RETURN(const DotnetHost found, FindDotnetHost(options.places));
-  return StartShim(found.hostfxr, options.shim, host, solo);
+  return StartShim(found.hostfxr, options.shim, host, solo, options.diagnostics_folder);
 }
 
 }  // namespace

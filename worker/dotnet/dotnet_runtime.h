@@ -32,6 +32,8 @@ struct DotnetOptions {
   DotnetPlaces places{};
   // The managed shim's main assembly.
   std::string shim{};
+  // Where the runtime makes its diagnostics socket; empty: where it does by itself.
+  std::string diagnostics_folder{};
 };
 
 // CoreCLR in this process, started when the first service needs it, and once: a start that failed

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "absl/cleanup/cleanup.h"
@@ -87,6 +89,36 @@ absl::StatusOr<Hostfxr> LoadHostfxr(const std::string& path) {
   return hostfxr;
 }
 
+// The runtime makes its diagnostics socket and its debugger's pipes in TMPDIR, and looks for that
+// when it starts; applications have their temporary files where they always are, native code of
+// theirs by this and managed code by managed/Process/EnvironmentVariables.cs. Changing the
+// environment beside other threads is safe here: glibc's first new variable leaves the array that
+// they may be reading as it is, and later ones are changed and taken out in their place.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::string& folder) : changed_(!folder.empty()) {
+    if (!changed_) return;
+    if (const char* const value = ::getenv(kVariable); value != nullptr) before_ = value;
+    (void)::setenv(kVariable, folder.c_str(), 1);
+  }
+  ~TemporaryFolder() {
+    if (!changed_) return;
+    if (before_) {
+      (void)::setenv(kVariable, before_->c_str(), 1);
+    } else {
+      (void)::unsetenv(kVariable);
+    }
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+ private:
+  static constexpr const char* kVariable = "TMPDIR";
+
+  const bool changed_;
+  std::optional<std::string> before_;
+};
+
 // Starts the runtime for `assembly`; the function of it by which others are found.
 absl::StatusOr<void*> StartRuntime(const Hostfxr& hostfxr, const std::string& assembly,
                                    int32_t delegate, const std::string& said) {
@@ -135,7 +167,8 @@ absl::StatusOr<InitializeFunction> FindInitialize(const Hostfxr& hostfxr, const 
 }  // namespace
 
 absl::StatusOr<ManagedTable> StartShim(const std::string& hostfxr_path, const std::string& shim,
-                                       const HostTable& host, const std::string& application) {
+                                       const HostTable& host, const std::string& application,
+                                       const std::string& diagnostics_folder) {
   if (::access(shim.c_str(), R_OK) != 0) {
     return absl::NotFoundError(absl::StrCat(
         "the worker's managed part is missing: ", shim,
@@ -147,12 +180,16 @@ absl::StatusOr<ManagedTable> StartShim(const std::string& hostfxr_path, const st
   hostfxr.set_error_writer(WriteError);
   const absl::Cleanup forget = [] { error_text = nullptr; };
 
-  COHOST_ASSIGN_OR_RETURN(const InitializeFunction initialize,
-                          FindInitialize(hostfxr, shim, application, said));
+  absl::StatusOr<InitializeFunction> initialize;
+  {
+    const TemporaryFolder folder(diagnostics_folder);
+    initialize = FindInitialize(hostfxr, shim, application, said);
+  }
+  if (!initialize.ok()) return initialize.status();
   ManagedTable managed{};
   managed.version = kBoundaryVersion;
   managed.size = sizeof(ManagedTable);
-  if (initialize(&host, &managed) != 0) {
+  if ((*initialize)(&host, &managed) != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(shim,
                      " could not be initialized: it is of another build, or the worker's log "

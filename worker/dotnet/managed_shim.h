@@ -13,9 +13,11 @@ namespace cohost::worker::dotnet {
 // application that has the process for itself, it is the application's, as with `dotnet App.dll`,
 // and the shim lives in a load context of its own. Once per process, whatever it comes to: CoreCLR
 // can be neither started twice nor unloaded. Blocks for about 80 ms; any thread, whose identity
-// does not matter afterwards. `host` stays valid until the process ends. The errors name the step,
-// hostfxr's code for it and what to do.
+// does not matter afterwards. `host` stays valid until the process ends. The runtime makes its
+// diagnostics socket in `diagnostics_folder`; empty: in that of temporary files. The errors name
+// the step, hostfxr's code for it and what to do.
 absl::StatusOr<ManagedTable> StartShim(const std::string& hostfxr, const std::string& shim,
-                                       const HostTable& host, const std::string& application = "");
+                                       const HostTable& host, const std::string& application = "",
+                                       const std::string& diagnostics_folder = "");
 
 }  // namespace cohost::worker::dotnet

@@ -248,6 +248,14 @@ constexpr Key kDotnetKeys[] = {
          "package or its beginning (`Serilog/4.3`), shares these versions all the same: you "
          "have read them and know that they keep nothing of one application.",
      .example = "[Acme.*, Serilog/4.3]"},
+    {.name = "diagnostics",
+     .type = kBoolean,
+     .default_text = "true",
+     .doc =
+         "`cohostctl dump`, `trace` and `counters` work: the runtime has a socket in a folder of "
+         "the worker's own below `runtime_dir`, which only the worker's user and Cohost can use. "
+         "`false`: it has none, and no debugger can attach either (`DOTNET_EnableDiagnostics`).",
+     .example = "false"},
 };
 constexpr Block kGroupDotnetBlock = {
     "groups[].dotnet", "The runtime that the workers of a group of `dotnet` services share.",

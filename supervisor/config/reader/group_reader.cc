@@ -48,11 +48,13 @@ void ReadLibraries(MapReader& reader, DotnetPolicy& policy) {
   }
 }
 
-// A profile replaces what is inherited, its own keys come on top.
+// A profile replaces what is inherited of the runtime's costs, its own keys come on top.
 void ReadDotnet(MapReader& reader, DotnetPolicy& policy) {
   if (const auto profile = reader.ReadChoice("profile")) {
+    const bool diagnostics = policy.diagnostics;
     policy = DotnetPolicy::Of(*profile == "throughput" ? DotnetProfile::kThroughput
                                                        : DotnetProfile::kDensity);
+    policy.diagnostics = diagnostics;
   }
   if (const auto gc = reader.ReadChoice("gc")) {
     policy.gc = *gc == "server" ? GarbageCollector::kServer : GarbageCollector::kWorkstation;
@@ -65,6 +67,7 @@ void ReadDotnet(MapReader& reader, DotnetPolicy& policy) {
   reader.Read("heap_limit", policy.heap_limit);
   reader.Read("invariant_globalization", policy.invariant_globalization);
   ReadLibraries(reader, policy);
+  reader.Read("diagnostics", policy.diagnostics);
 }
 
 }  // namespace

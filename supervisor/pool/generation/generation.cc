@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/build_id.h"
 #include "base/status.h"
 #include "base/system/seqpacket.h"
+#include "supervisor/pool/generation/worker_folder.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -30,10 +33,29 @@ Generation::~Generation() = default;
 
 void Generation::Spawn(const GroupTarget& group, GenerationRecord record, int log_file) {
   record_ = std::move(record);
+  MakeFolder(group);
   const absl::Status prepared = Prepare(SpecFor(group), log_file);
   if (prepared.ok()) return;
   reconnect_timer_.Start(absl::ZeroDuration(),
                          [this, prepared] { observer_.OnSpawnFailed(prepared); });
+}
+
+// A worker without it serves as well.
+void Generation::MakeFolder(const GroupTarget& group) {
+  if (!group.diagnostics || parts_.settings.worker_folders.empty()) return;
+  std::string path = WorkerFolderPath(parts_.settings.worker_folders, id_);
+  const absl::Status made = MakeWorkerFolder(path, group.identity);
+  if (made.ok()) {
+    folder_ = std::move(path);
+  } else {
+    remarks_.push_back(absl::StrCat("no diagnostics of .NET: ", made.message()));
+  }
+}
+
+void Generation::RemoveFolder() {
+  if (folder_.empty()) return;
+  const absl::Status removed = RemoveWorkerFolder(folder_);
+  if (!removed.ok()) observer_.OnRemark(std::string(removed.message()));
 }
 
 absl::Status Generation::Prepare(ProcessSpec spec, int log_file) {
@@ -70,6 +92,12 @@ ProcessSpec Generation::SpecFor(const GroupTarget& group) const {
   spec.environment.push_back(absl::StrCat("COHOST_GROUP=", id_.group));
   spec.environment.push_back(absl::StrCat("COHOST_SLOT=", id_.slot));
   spec.environment.push_back(absl::StrCat("COHOST_GENERATION=", id_.number));
+  if (!folder_.empty()) {
+    spec.environment.push_back(absl::StrCat("COHOST_DIAGNOSTICS_FOLDER=", folder_));
+  } else if (group.diagnostics) {
+    // Not in a folder that all processes share.
+    spec.environment.push_back("DOTNET_EnableDiagnostics=0");
+  }
   spec.identity = group.identity;
   spec.limits.open_files = group.policy.limits.open_files;
   spec.limits.memory = group.policy.limits.memory;
@@ -95,7 +123,7 @@ void Generation::Launch(ProcessSpec spec) {
     log_file_.Reset();
     if (!launched.ok()) return observer_.OnSpawnFailed(launched.status());
     pid_ = launched->pid;
-    remarks_ = std::move(launched->remarks);
+    remarks_.insert(remarks_.end(), launched->remarks.begin(), launched->remarks.end());
     for (const std::string& remark : remarks_) observer_.OnRemark(remark);
   });
 }
@@ -105,9 +133,14 @@ absl::Status Generation::Adopt(HeldEntry entry, pid_t pid) {
     return absl::InvalidArgumentError(
         absl::StrCat(entry.name, " has ", entry.descriptors.size(), " descriptors"));
   }
+  std::error_code error;  // ignoring: then there is no folder
   COHOST_ASSIGN_OR_RETURN(record_, DecodeGenerationRecord(entry.blob));
   COHOST_ASSIGN_OR_RETURN(segment_, SegmentReader::Open(std::move(entry.descriptors[1])));
   pid_ = pid;
+  if (std::string path = WorkerFolderPath(parts_.settings.worker_folders, id_);
+      std::filesystem::is_directory(path, error)) {
+    folder_ = std::move(path);
+  }
   StartLink(std::move(entry.descriptors[0]));
   return absl::OkStatus();
 }

@@ -59,6 +59,8 @@ class Generation final : public WorkerLink::Observer, public RosterHost {
   // Asks it to exit; false when it cannot be asked any more.
   bool Stop();
   void Kill();
+  // Once nothing of the process is left.
+  void RemoveFolder();
   void Rearm();
   void SetLogFile(int file);
   void Probe(absl::Duration timeout);
@@ -74,6 +76,8 @@ class Generation final : public WorkerLink::Observer, public RosterHost {
   // What could not be done as asked when it was spawned: limits, the control group. Not known of
   // adopted ones.
   const std::vector<std::string>& remarks() const { return remarks_; }
+  // Where its .NET runtime takes diagnostics; empty: it does not.
+  const std::string& folder() const { return folder_; }
   // Null before Spawn or Adopt has made one.
   SegmentReader* segment() const { return segment_.get(); }
 
@@ -90,6 +94,7 @@ class Generation final : public WorkerLink::Observer, public RosterHost {
   bool TakeRow(uint64_t service_id, uint32_t row) override;
 
  private:
+  void MakeFolder(const GroupTarget& group);
   absl::Status Prepare(ProcessSpec spec, int log_file);
   void Launch(ProcessSpec spec);
   ProcessSpec SpecFor(const GroupTarget& group) const;
@@ -106,6 +111,7 @@ class Generation final : public WorkerLink::Observer, public RosterHost {
   pid_t pid_ = 0;
   std::string binary_id_;
   std::vector<std::string> remarks_;
+  std::string folder_;
   bool reported_ = false;
   UniqueFd worker_end_;  // until the launch
   UniqueFd segment_fd_;  // until the launch

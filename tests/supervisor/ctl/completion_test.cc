@@ -84,6 +84,7 @@ TEST_F(CompletionTest, NamesAreThoseOfTheTableUpToItsEnd) {
   EXPECT_EQ(Complete("cohostctl stop c"), "catalog\ncurrency\n");
   EXPECT_EQ(Complete("cohostctl recycle front"), "front\nfront/0\nfront/1\n");
   EXPECT_EQ(Complete("cohostctl logs cat"), "catalog\n");
+  EXPECT_EQ(Complete("cohostctl dump cat"), "catalog\n");
 }
 
 TEST_F(CompletionTest, AHostThatIsNotThereCompletesNothing) {
@@ -102,6 +103,8 @@ TEST_F(CompletionTest, WhatAHostCallsANameIsNeverRun) {
 TEST_F(CompletionTest, OptionsAreThoseOfTheCommand) {
   EXPECT_EQ(Complete("cohostctl events --f"), "--follow\n");
   EXPECT_EQ(Complete("cohostctl status --f"), "");
+  EXPECT_EQ(Complete("cohostctl trace catalog --d"), "--duration\n");
+  EXPECT_EQ(Complete("cohostctl dump --kind f"), "full\n");
   EXPECT_EQ(Complete("cohostctl -o ''"), "table\njson\n");
   EXPECT_EQ(Complete("cohostctl events --last ''"), "") << "a number";
 }

@@ -40,6 +40,58 @@ TEST(Invocation, ATargetIsAGroupOrASlotOfIt) {
   EXPECT_FALSE(target("front/99999999999"));
 }
 
+TEST(Invocation, ADumpHasAFileASlotAndAKind) {
+  const Parsed parsed =
+      ParseCommandLine({"dump", "--slot", "2", "orders", "/a/b/../c", "--kind", "mini"}, nullptr);
+  ASSERT_TRUE(parsed.invocation) << parsed.text;
+  EXPECT_EQ(parsed.invocation->name, "orders");
+  EXPECT_EQ(parsed.invocation->path, "/a/c");
+  EXPECT_EQ(parsed.invocation->slot, 2u);
+  EXPECT_EQ(parsed.invocation->dump_kind, "mini");
+  EXPECT_EQ(ParseCommandLine({"dump", "orders"}, nullptr).invocation->dump_kind, "heap");
+  EXPECT_FALSE(ParseCommandLine({"dump", "orders", "--kind", "some"}, nullptr).invocation);
+  EXPECT_FALSE(ParseCommandLine({"dump", "orders", "--slot", "-1"}, nullptr).invocation);
+  EXPECT_FALSE(ParseCommandLine({"dump"}, nullptr).invocation);
+}
+
+TEST(Invocation, ATraceHasADurationAndProviders) {
+  const auto usual = ParseCommandLine({"trace", "orders"}, nullptr).invocation;
+  ASSERT_TRUE(usual);
+  EXPECT_EQ(usual->duration, absl::Seconds(10));
+  EXPECT_TRUE(usual->providers.empty());
+  const Parsed parsed = ParseCommandLine({"trace", "orders", "--duration", "2m", "--provider",
+                                          "One:0x1f:5", "--provider", "Two", "out.nettrace"},
+                                         nullptr);
+  ASSERT_TRUE(parsed.invocation) << parsed.text;
+  EXPECT_EQ(parsed.invocation->duration, absl::Minutes(2));
+  EXPECT_TRUE(parsed.invocation->path.ends_with("/out.nettrace"));
+  ASSERT_EQ(parsed.invocation->providers.size(), 2u);
+  EXPECT_EQ(parsed.invocation->providers[0].name, "One");
+  EXPECT_EQ(parsed.invocation->providers[0].keywords, 0x1fu);
+  EXPECT_EQ(parsed.invocation->providers[0].level, 5u);
+  EXPECT_EQ(parsed.invocation->providers[1].name, "Two");
+  EXPECT_EQ(parsed.invocation->providers[1].keywords, UINT64_MAX);
+  for (const char* wrong : {":1", "P:x", "P:1:0", "P:1:6", "P:1:1:1"}) {
+    EXPECT_FALSE(ParseCommandLine({"trace", "orders", "--provider", wrong}, nullptr).invocation)
+        << wrong;
+  }
+  for (const char* wrong : {"0", "10", "1ms", "2h"}) {
+    EXPECT_FALSE(ParseCommandLine({"trace", "orders", "--duration", wrong}, nullptr).invocation)
+        << wrong;
+  }
+}
+
+TEST(Invocation, CountersGoOnUntilTheyAreEnded) {
+  const auto usual = ParseCommandLine({"counters", "orders"}, nullptr).invocation;
+  ASSERT_TRUE(usual);
+  EXPECT_FALSE(usual->duration);
+  EXPECT_EQ(usual->interval, absl::Seconds(1));
+  EXPECT_EQ(
+      ParseCommandLine({"counters", "orders", "--interval", "5s"}, nullptr).invocation->interval,
+      absl::Seconds(5));
+  EXPECT_FALSE(ParseCommandLine({"counters", "orders", "file"}, nullptr).invocation);
+}
+
 TEST(Invocation, ModulesHasCommandsOfItsOwn) {
   EXPECT_EQ(ParseCommandLine({"modules"}, nullptr).invocation->command, "modules");
   const Parsed sign =

@@ -31,6 +31,13 @@ TEST(DotnetEnvironment, ThroughputIsWhatTheRuntimeDoesByItself) {
                     Not(Contains(HasSubstr("gen0size"))), Not(Contains(HasSubstr("ROOT")))));
 }
 
+TEST(DotnetEnvironment, DiagnosticsAreOnUnlessSaid) {
+  GroupPolicy policy;
+  EXPECT_THAT(DotnetEnvironment(policy, ""), Not(Contains(HasSubstr("Diagnostics"))));
+  policy.dotnet.diagnostics = false;
+  EXPECT_THAT(DotnetEnvironment(policy, ""), Contains("DOTNET_EnableDiagnostics=0"));
+}
+
 TEST(DotnetEnvironment, NumbersAreHexadecimal) {
   GroupPolicy policy;
   policy.dotnet.conserve_memory = 9;

@@ -5,6 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "supervisor/pool/pool.h"
 #include "tests/supervisor/pool/pool_world.h"
 
@@ -92,6 +97,35 @@ TEST(Adoption, AWorkerThatDiedMeanwhileIsFoldedOnceAndReplaced) {
   EXPECT_EQ(world.Requests(1), 9);
   EXPECT_TRUE(world.Told("worker_exit", "signal 11"));
   EXPECT_FALSE(world.holder.entries().contains("link/g/0/1"));
+}
+
+TEST(Adoption, FoldersOfLivingWorkersStayAndThoseOfOthersGo) {
+  PoolWorld world;
+  std::vector<GroupTarget> target = {world.Group("g", {world.Service(1)}),
+                                     world.Group("h", {world.Service(2)})};
+  for (GroupTarget& group : target) group.diagnostics = true;
+  world.Apply(target);
+  const auto folders = [&world] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(world.settings.worker_folders)) {
+      names.insert(entry.path());
+    }
+    return names;
+  };
+  const std::set<std::string> before = folders();
+  EXPECT_EQ(before.size(), 2u);
+  world.Die();
+  world.workers.Crash("worker/g/0/1", SIGKILL);
+  world.Begin();
+  const std::set<std::string> kept = folders();
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_TRUE(before.contains(*kept.begin()));
+  world.Apply(target);
+  EXPECT_EQ(world.Snapshot().workers[1].diagnostics_folder, *kept.begin());
+  EXPECT_EQ(folders().size(), 2u) << "its successor has one of its own";
+  world.workers.Crash("worker/h/0/1", SIGKILL);
+  world.Settle();
+  EXPECT_FALSE(folders().contains(*kept.begin()));
 }
 
 TEST(Adoption, AFoldedGenerationWhoseEntryIsStillHeldCountsOnce) {

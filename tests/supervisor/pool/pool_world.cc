@@ -14,6 +14,7 @@ PoolWorld::PoolWorld() {
   settings.worker_program = "/usr/libexec/cohost-worker";
   settings.binary_id = "build-1";
   settings.log_folder = folder_.path();
+  settings.worker_folders = folder_ / "workers";
   settings.environment = {"PATH=/usr/bin", "LANG=C.UTF-8"};
   Begin();
 }

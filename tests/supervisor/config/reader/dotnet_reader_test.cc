@@ -155,5 +155,16 @@ TEST_F(DotnetReaderTest, AProfileReplacesWhatIsInheritedAndKeysComeOnTop) {
   EXPECT_EQ(result.deployment->groups[1].policy.dotnet, b);
 }
 
+TEST_F(DotnetReaderTest, AProfileDoesNotTurnDiagnosticsOnAgain) {
+  const LoadResult result = LoadText(
+      "version: 1\ngroup_defaults: {dotnet: {diagnostics: false}}\n"
+      "groups:\n- {name: a, dotnet: {profile: throughput}}\n"
+      "- {name: b, dotnet: {diagnostics: true}}\n");
+  ASSERT_TRUE(result.deployment.has_value()) << AllErrors(result);
+  EXPECT_FALSE(result.deployment->groups[0].policy.dotnet.diagnostics);
+  EXPECT_TRUE(result.deployment->groups[1].policy.dotnet.diagnostics);
+  EXPECT_TRUE(GroupPolicy().dotnet.diagnostics);
+}
+
 }  // namespace
 }  // namespace cohost::supervisor

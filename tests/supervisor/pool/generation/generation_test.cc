@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,11 +20,14 @@
 #include "tests/fakes/descriptor_holder.h"
 #include "tests/fakes/manual_time.h"
 #include "tests/fakes/workers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cohost::supervisor {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -123,6 +127,35 @@ class GenerationTest : public ::testing::Test, public PoolObserver {
   Told told_;
   std::unique_ptr<Generation> generation_;
 };
+
+TEST_F(GenerationTest, HasAFolderOfItsOwnWhenItsRuntimeTakesDiagnostics) {
+  const cohost::testing::TemporaryFolder folders;
+  parts_.settings.worker_folders = folders.path();
+  Spawn();
+  Settle();
+  EXPECT_EQ(generation_->folder(), "") << "nobody asked";
+  group_.diagnostics = true;
+  generation_ = Make(2);
+  generation_->Spawn(group_, GenerationRecord{}, -1);
+  Settle();
+  const std::string folder = generation_->folder();
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
+  EXPECT_THAT(workers_.launcher().launched()[1].environment,
+              Contains("COHOST_DIAGNOSTICS_FOLDER=" + folder));
+  generation_->RemoveFolder();
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_F(GenerationTest, ServesWithoutAFolderThatCannotBeMade) {
+  parts_.settings.worker_folders = "/" + std::string(100, 'w');
+  group_.diagnostics = true;
+  Spawn();
+  Settle();
+  EXPECT_TRUE(generation_->reported());
+  EXPECT_THAT(told_.remarks, Contains(HasSubstr("no diagnostics of .NET")));
+  EXPECT_THAT(workers_.launcher().launched()[0].environment,
+              Contains("DOTNET_EnableDiagnostics=0"));
+}
 
 TEST_F(GenerationTest, IsHeldBeforeItIsLaunched) {
   Spawn();

@@ -17,15 +17,26 @@ internal sealed class EnvironmentVariables : IProcessPart
     // Of the worker itself, not for applications.
     private const string HostPrefix = "COHOST_";
 
+    // Where the runtime makes its diagnostics socket: the worker lets it take this for TMPDIR while
+    // it starts, which is when it looks at the environment for good.
+    private const string DiagnosticsFolder = "COHOST_DIAGNOSTICS_FOLDER";
+    private const string TemporaryFolder = "TMPDIR";
+
     private readonly Dictionary<string, string> _base;
     private readonly Dictionary<string, Claim> _claims = [];
     private Dictionary<string, string> _given = [];
 
     internal EnvironmentVariables()
     {
-        _base = Read().Where(pair => !pair.Key.StartsWith(HostPrefix, StringComparison.Ordinal))
+        Dictionary<string, string> present = Read();
+        _base = present.Where(pair => !pair.Key.StartsWith(HostPrefix, StringComparison.Ordinal))
             .ToDictionary();
-        Change(Read(), _base);
+        if (present.TryGetValue(DiagnosticsFolder, out string? folder) &&
+            _base.GetValueOrDefault(TemporaryFolder) == folder)
+        {
+            _base.Remove(TemporaryFolder);
+        }
+        Change(present, _base);
     }
 
     /// <summary>Sets a variable that every application gets, unless its deployment does.</summary>

@@ -60,6 +60,7 @@ app.MapGet("/spin/{milliseconds:int}", (int milliseconds) =>
     Faults.Spin(milliseconds);
     return "spun";
 });
+app.MapGet("/temporary", () => Path.GetTempPath());
 app.MapGet("/ignore", async () =>
 {
     await Faults.Never;
