@@ -344,8 +344,7 @@ bool Slot::empty() const { return serving_ == nullptr && incoming_ == nullptr &&
 bool Slot::settled() const {
   if (replacing()) return false;
   // What is asked most often, and quickest to answer, comes first.
-  if (serving_ != nullptr &&
-      (!serving_->serves() || !serving_->generation()->roster().settled())) {
+  if (serving_ != nullptr && (!serving_->serves() || !serving_->generation()->roster().settled())) {
     return false;
   }
   const Services wanted = Wanted();
