@@ -28,9 +28,13 @@ void Take(const EventField& field, ByteReader& reader, Found& found) {
   if (field.type == kObjectType) return TakeAll(field.fields, reader, found);
   if (field.type == kStringType) {
     std::string text = reader.Text();
-    if (field.name == "Name") counter.name = std::move(text);
-    if (field.name == "DisplayName") counter.display_name = std::move(text);
-    if (field.name == "DisplayUnits") counter.unit = std::move(text);
+    if (field.name == "Name") {
+      counter.name = std::move(text);
+    } else if (field.name == "DisplayName") {
+      counter.display_name = std::move(text);
+    } else if (field.name == "DisplayUnits") {
+      counter.unit = std::move(text);
+    }
   } else if (field.type == kDoubleType) {
     const auto value = reader.Take<double>();
     counter.is_increment |= field.name == "Increment";
