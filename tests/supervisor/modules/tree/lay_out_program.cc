@@ -30,6 +30,6 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s\n", laid.status().ToString().c_str());
       return 2;
     }
-    if (!(*layout)->Collect({}, absl::ZeroDuration()).ok()) return 2;
+    if (!(*layout)->Collect({}, {}, absl::ZeroDuration()).ok()) return 2;
   }
 }
