@@ -164,6 +164,12 @@ Precompiler::Precompiler(ModuleStore& store, ProcessRunner& runner, PrecompilerO
   }
 }
 
+absl::StatusOr<Precompiler::Code> Precompiler::CodeOf(const StoredFile& file) {
+  if (const auto known = codes_.find(file.hash); known != codes_.end()) return known->second;
+  COHOST_ASSIGN_OR_RETURN(AssemblyInfo assembly, ReadAssemblyAt(file.path));
+  return codes_[file.hash] = {std::move(assembly.name), assembly.is_ready_to_run};
+}
+
 absl::StatusOr<std::vector<Precompiler::Work>> Precompiler::FindWork(const TreeManifest& manifest,
                                                                      const DerivedRecord& like,
                                                                      uint32_t& published) {
@@ -177,14 +183,14 @@ absl::StatusOr<std::vector<Precompiler::Work>> Precompiler::FindWork(const TreeM
     Work work;
     work.path = entry.path;
     COHOST_ASSIGN_OR_RETURN(work.source, store_.Find(entry.source_hash, entry.kind));
-    const auto assembly = ReadAssemblyAt(work.source.path);
+    const absl::StatusOr<Code> code = CodeOf(work.source);
     // The store took it, so it says nothing that stops a deployment.
-    if (!assembly.ok()) continue;
-    if (assembly->is_ready_to_run) {
+    if (!code.ok()) continue;
+    if (code->is_ready_to_run) {
       ++published;
       continue;
     }
-    work.name = assembly->name;
+    work.name = code->name;
     work.record = like;
     work.record.source_hash = entry.source_hash;
     all.push_back(std::move(work));

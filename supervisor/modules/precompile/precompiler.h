@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "supervisor/modules/precompile/process_runner.h"
 #include "supervisor/modules/signing/derived_record.h"
 #include "supervisor/modules/tree/tree_manifest.h"
+#include "supervisor/modules/verify/assembly_file.h"
 
 namespace cohost::supervisor {
 
@@ -85,6 +87,14 @@ class Precompiler {
  private:
   struct Work;
   class Session;
+  // What of a source decides whether it is compiled.
+  struct Code {
+    AssemblyName name;
+    bool is_ready_to_run = false;
+  };
+
+  // Read once: many services bring the same files, and each is asked about twice.
+  absl::StatusOr<Code> CodeOf(const StoredFile& file);
 
   // The IL of a tree; `published` gets how many others have machine code already.
   absl::StatusOr<std::vector<Work>> FindWork(const TreeManifest& manifest,
@@ -107,6 +117,7 @@ class Precompiler {
   const PrecompilerOptions options_;
   const DerivedRecords records_;
   PrecompileCache cache_;
+  std::map<std::string, Code> codes_;  // by hash
 };
 
 }  // namespace cohost::supervisor
