@@ -16,7 +16,7 @@ internal static class CurrentService
 {
     private static readonly AsyncLocal<ServiceTag?> s_tag = new(OnChanged);
 
-    private const long NanosecondsPerTick = 1_000_000;
+    private const long NanosecondsPerMillisecond = 1_000_000;
 
     // What the thread had allocated when it came to its present service.
     [ThreadStatic]
@@ -38,6 +38,6 @@ internal static class CurrentService
         int row = change.CurrentValue?.Row ?? Boundary.NoService;
         // The monotonic clock as SteadyTime has it, a few milliseconds late: this is called twice a
         // request, and who reads it looks for seconds.
-        Boundary.SetService(row, row < 0 ? 0 : Environment.TickCount64 * NanosecondsPerTick);
+        Boundary.SetService(row, row < 0 ? 0 : Environment.TickCount64 * NanosecondsPerMillisecond);
     }
 }
