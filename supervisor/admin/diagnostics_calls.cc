@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/valid_utf8.h"
 #include "supervisor/admin/diagnosed_worker.h"
+#include "supervisor/admin/message_values.h"
 #include "supervisor/admin/messages.h"
 #include "supervisor/admin/stream/diagnostics_stream.h"
 #include "supervisor/dotnet/diagnostics/core_dump.h"
@@ -81,8 +82,7 @@ absl::StatusOr<TraceOptions> OptionsOf(const admin::v1::TraceWorkerRequest& requ
 
 absl::StatusOr<absl::Duration> DurationOf(const admin::v1::TraceWorkerRequest& request) {
   if (!request.has_duration()) return absl::InfiniteDuration();
-  const absl::Duration duration =
-      absl::Seconds(request.duration().seconds()) + absl::Nanoseconds(request.duration().nanos());
+  const absl::Duration duration = ToDuration(request.duration());
   if (duration < kShortestTrace || duration > kLongestDuration) {
     return absl::InvalidArgumentError(
         absl::StrCat("duration is ", absl::FormatDuration(duration), "; from 100ms to 1h"));

@@ -36,8 +36,7 @@ absl::StatusOr<DeployRequest> ToDeployRequest(const admin::v1::DeployRequest& re
     return absl::InvalidArgumentError(
         absl::StrCat("path '", Text(asked.path), "': it must be absolute and of plain characters"));
   }
-  const auto& time = request.canary_time();
-  asked.canary_time = absl::Seconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+  asked.canary_time = ToDuration(request.canary_time());
   if (asked.canary_time < absl::ZeroDuration() || asked.canary_time > kLongestCanary) {
     return absl::InvalidArgumentError(
         absl::StrCat("canary_time is ", absl::FormatDuration(asked.canary_time), "; from 0 to ",

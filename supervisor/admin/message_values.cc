@@ -21,4 +21,8 @@ void Set(google::protobuf::Duration* message, absl::Duration duration) {
   message->set_nanos(static_cast<int32_t>(nanoseconds % 1'000'000'000));
 }
 
+absl::Duration ToDuration(const google::protobuf::Duration& message) {
+  return absl::Seconds(message.seconds()) + absl::Nanoseconds(message.nanos());
+}
+
 }  // namespace cohost::supervisor

@@ -17,5 +17,6 @@ std::string Text(std::string_view text);
 
 void Set(google::protobuf::Timestamp* message, absl::Time time);
 void Set(google::protobuf::Duration* message, absl::Duration duration);
+absl::Duration ToDuration(const google::protobuf::Duration& message);
 
 }  // namespace cohost::supervisor

@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "base/system/file.h"
 #include "base/version.h"
+#include "supervisor/admin/message_values.h"
 #include "supervisor/ctl/admin_client.h"
 #include "supervisor/ctl/check_command.h"
 #include "supervisor/ctl/completion.h"
@@ -29,7 +30,6 @@
 #include "supervisor/ctl/history_views.h"
 #include "supervisor/ctl/json_text.h"
 #include "supervisor/ctl/memory_views.h"
-#include "supervisor/ctl/message_durations.h"
 #include "supervisor/ctl/signing_commands.h"
 
 namespace cohost::supervisor {
@@ -278,7 +278,7 @@ int Command::Deploy() {
   request.set_service(invocation_.name);
   request.set_path(invocation_.path);
   request.set_wait(invocation_.wait);
-  SetDuration(invocation_.canary_time, request.mutable_canary_time());
+  Set(request.mutable_canary_time(), invocation_.canary_time);
   v1::DeployResponse response;
   const grpc::Status call =
       Call(&Stub::Deploy, request, &response, kChangeTimeout + invocation_.canary_time);

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "google/protobuf/duration.pb.h"
 #include "google/protobuf/timestamp.pb.h"
 
 // Quantities as people read them.
@@ -20,7 +19,6 @@ std::string FormatAge(const google::protobuf::Timestamp& time, absl::Time now);
 // Local time, `2026-01-02 03:04:05`; empty for an unset time.
 std::string FormatTime(const google::protobuf::Timestamp& time);
 
-absl::Duration ToDuration(const google::protobuf::Duration& duration);
 absl::Time ToTime(const google::protobuf::Timestamp& time);
 
 }  // namespace cohost::supervisor

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "base/strings.h"
 #include "base/units.h"
+#include "supervisor/admin/message_values.h"
 #include "supervisor/ctl/cells.h"
 #include "supervisor/ctl/quantity.h"
 #include "supervisor/ctl/table.h"

@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "supervisor/admin/message_values.h"
 #include "supervisor/ctl/diagnostics/counter_views.h"
 #include "supervisor/ctl/diagnostics/nettrace_reader.h"
 #include "supervisor/ctl/exchange/exchange_failure.h"
-#include "supervisor/ctl/message_durations.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -79,7 +79,7 @@ v1::TraceWorkerRequest RequestFor(const Invocation& invocation) {
   v1::TraceWorkerRequest request;
   request.set_service(invocation.name);
   if (invocation.slot) request.set_slot(*invocation.slot);
-  if (invocation.duration) SetDuration(*invocation.duration, request.mutable_duration());
+  if (invocation.duration) Set(request.mutable_duration(), *invocation.duration);
   request.set_without_rundown(true);
   for (const char* name : kProviders) {
     v1::TraceProvider& provider = *request.add_providers();

@@ -12,11 +12,11 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "supervisor/admin/message_values.h"
 #include "supervisor/ctl/cells.h"
 #include "supervisor/ctl/diagnostics/received_file.h"
 #include "supervisor/ctl/exchange/exchange_failure.h"
 #include "supervisor/ctl/json_text.h"
-#include "supervisor/ctl/message_durations.h"
 
 namespace cohost::supervisor {
 namespace {
@@ -130,7 +130,7 @@ int RunTrace(const Invocation& invocation, AdminClient& client, const Look& look
   v1::TraceWorkerRequest request;
   request.set_service(invocation.name);
   if (invocation.slot) request.set_slot(*invocation.slot);
-  SetDuration(*invocation.duration, request.mutable_duration());
+  Set(request.mutable_duration(), *invocation.duration);
   for (const TraceProviderOption& provider : invocation.providers) {
     v1::TraceProvider& message = *request.add_providers();
     message.set_name(provider.name);
